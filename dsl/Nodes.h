@@ -24,6 +24,13 @@ struct NodeKind {
   std::string keep = {}; ///< word of a plan's `keep` that selects the kind, in addition to its name
 };
 
+/// Truth values over `batch`: the samples that count, which do not fill up a batch. Which ones these are is known with all losses, so
+/// import makes the ops; like the use of a parameter it has no NodeKind.
+constexpr const char *countingNode = "counting";
+
+/// An attribute that nodes of any kind can have: under types of 16 bits the result stays float32.
+constexpr const char *unroundedNode = "unrounded";
+
 /// All that operations, arithmetic, selections and inputs make: what a rule may name, `in op select`.
 const std::vector<NodeKind> &nodeKinds();
 /// The kind of that name, or null.

@@ -66,8 +66,7 @@ Measures leaveOutMixed(Model &model) {
   return leaveOut(model, [&](const std::vector<int> &nodes) {
     const std::vector<bool> needed = neededFor(model, nodes);
     for (size_t i = 0; i < needed.size(); ++i)
-      if (const Node &node = model.nodes[i];
-          needed[i] && node.op == "rename" && std::get<std::string>(node.attributes.at("from")) == "batch")
+      if (needed[i] && model.nodes[i].op == "group_total")
         return true;
     return false;
   });

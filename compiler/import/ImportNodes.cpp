@@ -3,6 +3,7 @@
 
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 
 using namespace mlir;
 using namespace npar;
@@ -95,6 +96,11 @@ std::optional<NamedAttrList> NodeImporter::attributesOf(const dsl::Node &node, c
     result.append(attribute.name, value);
     ++found;
   }
+  if (node.attributes.count(dsl::unroundedNode) != 0) {
+    if (isNarrow(compute))
+      result.append(unroundedAttribute, builder.getUnitAttr());
+    ++found;
+  }
   if (found == node.attributes.size())
     return result;
   emitError(location(node.location)) << "internal error: operation '" << node.op << "' has attributes that no table lists";
@@ -114,8 +120,13 @@ std::string NodeImporter::text(const dsl::Node &node, const std::string &name) {
 
 LogicalResult NodeImporter::addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where) {
   for (auto [index, node] : llvm::enumerate(model.nodes)) {
-    if (!needed[index])
+    if (!needed[index] || values[index])
       continue;
+    if (node.op == dsl::countingNode) {
+      if (!(values[index] = counting(node, where)))
+        return failure();
+      continue;
+    }
     At at = where(node);
     if (node.op == "parameter") {
       values[index] = read(node, at);
@@ -129,6 +140,42 @@ LogicalResult NodeImporter::addNodes(const std::vector<bool> &needed, llvm::func
     values[index] = op->getResult(0);
   }
   return success();
+}
+
+bool NodeImporter::fills() const {
+  return !model.losses.empty() && llvm::all_of(model.losses, [&](const dsl::Loss &loss) { return ignoredTarget(model.nodes[loss.node]); });
+}
+
+Value NodeImporter::countingSamples(const dsl::Node &at) {
+  if (!fills())
+    return {};
+  Type i32 = builder.getI32Type();
+  RankedTensorType samples = typeOf(dsl::TensorType{program::ElementType::I32, {"batch"}});
+  Value any;
+  for (const dsl::Loss &loss : model.losses) {
+    const dsl::Node &entropy = model.nodes[loss.node];
+    Location loc = location(at.location);
+    Value targets = values[entropy.operands[1]];
+    Value other = fill(loc, scalarOf(i32), static_cast<double>(*ignoredTarget(entropy)), at);
+    Value counts = place(CompareOp::create(builder, loc, targets.getType(), targets, other, "not_equal"), at);
+    counts = place(MaxOp::create(builder, loc, samples, counts), at);
+    any = any ? place(IntegerOp::create(builder, loc, samples, any, counts, "or"), at).getResult() : counts;
+  }
+  return any;
+}
+
+Value NodeImporter::counting(const dsl::Node &node, llvm::function_ref<At(const dsl::Node &)> where) {
+  if (!fills())
+    return fill(location(node.location), typeOf(node.type), 1, node);
+  for (const dsl::Loss &loss : model.losses) {
+    int targets = model.nodes[loss.node].operands[1]; // an input, which may be declared further down
+    Operation *input = values[targets] ? nullptr : createOp(model.nodes[targets], where(model.nodes[targets]));
+    if (!values[targets] && !input)
+      return {};
+    if (input)
+      values[targets] = input->getResult(0);
+  }
+  return countingSamples(node);
 }
 
 /// The element type of the values in a batch for an input of this type: floating-point values are f32 regardless of the compute type.

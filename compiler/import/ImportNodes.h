@@ -44,6 +44,10 @@ public:
   mlir::LogicalResult addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where);
   /// The value of targets that do not count in a loss, by its node; null where it ignores none.
   static const int64_t *ignoredTarget(const dsl::Node &loss);
+  /// Tells whether some samples may not count: targets that every loss ignores fill up a batch.
+  bool fills() const;
+  /// Truth values over `batch`: the samples that count, where `at` is. Null if all do. Needs the values of targets.
+  mlir::Value countingSamples(const dsl::Node &at);
   /// A text attribute of a node.
   static std::string text(const dsl::Node &node, const std::string &name);
 
@@ -60,6 +64,8 @@ private:
   /// Reads a parameter; the value of a state is converted to the function's type.
   mlir::Value read(const dsl::Node &node, At at);
   mlir::Operation *createOp(const dsl::Node &node, At at);
+  /// The value of a `counting` node, with the targets that it needs.
+  mlir::Value counting(const dsl::Node &node, llvm::function_ref<At(const dsl::Node &)> where);
 
   const dsl::Sources &sources;
   llvm::ArrayRef<int> unrounded;

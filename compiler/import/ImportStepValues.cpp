@@ -3,7 +3,6 @@
 
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
-#include "compiler/dialects/nn/ops/Integer.h"
 #include "dsl/NeededNodes.h"
 
 using namespace mlir;
@@ -17,7 +16,6 @@ StepValueImporter::StepValueImporter(NodeImporter &nodes) : nodes(nodes) {
   for (const dsl::StateUpdate &update : model.updates)
     if (update.state >= training.size() || !training[update.state].frozen)
       updates.push_back(update);
-  fills = !model.losses.empty() && llvm::all_of(model.losses, [&](const dsl::Loss &loss) { return nodes.ignoredTarget(node(loss.node)); });
   const std::vector<bool> needed = dsl::neededFor(model, roots());
   for (size_t number = 0; number < needed.size(); ++number)
     if (needed[number] && dsl::isOverBatch(model, model.nodes[number]))
@@ -33,7 +31,7 @@ std::vector<int> StepValueImporter::roots() const {
   return roots;
 }
 
-bool StepValueImporter::isKnown(int sum) const { return !fills && node(summed(sum)).op == "fill"; }
+bool StepValueImporter::isKnown(int sum) const { return !nodes.fills() && node(summed(sum)).op == "fill"; }
 
 RankedTensorType StepValueImporter::typeOf(int sum) {
   RankedTensorType type = nodes.typeOf(node(sum).type);
@@ -57,28 +55,9 @@ void StepValueImporter::addRoots(std::vector<int> &roots) const {
   for (int sum : sums)
     if (!isKnown(sum))
       roots.push_back(summed(sum));
-  if (fills && !sums.empty())
+  if (nodes.fills() && !sums.empty())
     for (const dsl::Loss &loss : nodes.model.losses)
       roots.push_back(node(loss.node).operands[1]);
-}
-
-Value StepValueImporter::countingSamples(const dsl::Node &at) {
-  if (!fills)
-    return {};
-  OpBuilder &builder = nodes.builder;
-  Type i32 = builder.getI32Type();
-  RankedTensorType samples = nodes.typeOf(dsl::TensorType{program::ElementType::I32, {"batch"}});
-  Value any;
-  for (const dsl::Loss &loss : nodes.model.losses) {
-    Location loc = nodes.location(at.location);
-    Value targets = nodes.values[node(loss.node).operands[1]];
-    auto ignored = static_cast<double>(*nodes.ignoredTarget(node(loss.node)));
-    Value other = nodes.fill(loc, scalarOf(i32), ignored, at);
-    Value counts = nodes.place(CompareOp::create(builder, loc, targets.getType(), targets, other, "not_equal"), at);
-    counts = nodes.place(MaxOp::create(builder, loc, samples, counts), at);
-    any = any ? nodes.place(IntegerOp::create(builder, loc, samples, any, counts, "or"), at).getResult() : counts;
-  }
-  return any;
 }
 
 void StepValueImporter::accumulate() {
@@ -90,7 +69,7 @@ void StepValueImporter::accumulate() {
     Location loc = nodes.location(at.location);
     Value value = nodes.values[summed(sum)];
     auto type = cast<RankedTensorType>(value.getType());
-    if (Value counts = countingSamples(at)) {
+    if (Value counts = nodes.countingSamples(at)) {
       Value zero = nodes.fill(loc, scalarOf(type.getElementType()), 0, at);
       value = nodes.place(WhereOp::create(builder, loc, type, counts, value, zero), at);
     }

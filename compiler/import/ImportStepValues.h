@@ -29,13 +29,10 @@ private:
   bool isKnown(int sum) const;
   std::string variableOf(int sum) const { return "#sum." + std::to_string(sum); }
   mlir::RankedTensorType typeOf(int sum);
-  /// Truth values over `batch`: the samples that count. Null if all do: only targets that every loss ignores fill up a batch.
-  mlir::Value countingSamples(const dsl::Node &at);
 
   NodeImporter &nodes;
   std::vector<dsl::StateUpdate> updates; ///< of states that are not frozen
   std::vector<int> sums;                 ///< the sums over the batch that are needed
-  bool fills = false;                    ///< some samples may not count
 };
 
 } // namespace npar::compiler

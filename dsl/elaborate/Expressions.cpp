@@ -68,7 +68,8 @@ static const char *writtenHere(const std::string &word) {
       {"norm", "write `sqrt(sum(x * x, over = a))`"},
       {"conv1d", "there is no convolution yet: take windows by `gather`, then `project`"},
       {"conv2d", "there is no convolution yet: cut patches of an image as product axes, then `project`"},
-      {"batch_norm", "there is no batch normalization yet; there are `layer_norm` and `rms_norm`"},
+      {"batchnorm1d", "write `norm = BatchNorm(channel, [batch], samples = n)`, then norm(x), with `import \"BatchNorm\"`"},
+      {"batchnorm2d", "write `norm = BatchNorm(channel, [batch, row, column], samples = n)`, then norm(x), with `import \"BatchNorm\"`"},
   };
   std::string lower;
   for (unsigned char letter : word)

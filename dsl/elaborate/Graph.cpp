@@ -1,5 +1,6 @@
 // Adds axes, parameters and nodes to the model, with the checks that hold for all of them.
 #include "dsl/elaborate/Graph.h"
+#include "dsl/Nodes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -161,6 +162,8 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
     take(products[static_cast<size_t>(operand)]);
   products.push_back(std::move(written));
   addLateness(at, op, operands, type);
+  if (unrounded && !isInteger(type.element))
+    attributes.insert({unroundedNode, true});
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
 }
@@ -257,6 +260,8 @@ std::vector<bool> Graph::usedParameters(const std::vector<int> &place, const std
     }
   for (const StateUpdate &update : model.updates)
     used[update.state] = true;
+  for (size_t state : keptStates)
+    used[state] = true;
   return used;
 }
 

@@ -102,6 +102,14 @@ public:
   const bool trains;
   std::string path; ///< path of the layer whose text is evaluated
   int block = -1;
+  /// Nodes that are added keep float32 under a type of 16 bits.
+  bool unrounded = false;
+  /// Some samples may not count, because they fill up a batch; false only if no loss can ignore targets.
+  bool mayFill = true;
+  /// Tells whether a rule of the train block freezes the statistics of a `batch_norm` whose running mean has this path; asked for each.
+  std::function<bool(const std::string &)> freezesStatistics = [](const std::string &) { return false; };
+  /// States that stay in the model, although nothing reads or updates them.
+  std::vector<size_t> keptStates;
 
   void checkType(Location at, const TensorType &type);
 

@@ -37,6 +37,8 @@ public:
   /// A name for a source of randomness that no other source has.
   std::string site(const std::string &kind);
   Value constant(Location at, const Value &value) override;
+  /// Checks that the state has no update yet.
+  void checkOneUpdate(size_t state, Location at);
 
   Graph &graph;
 

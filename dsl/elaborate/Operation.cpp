@@ -10,7 +10,7 @@ const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> result = elementwiseOperations();
     for (const auto &family : {integerOperations(), reductionOperations(), contractionOperations(), attentionOperations(),
-                               alongOperations(), expertOperations(), queueOperations()})
+                               alongOperations(), expertOperations(), queueOperations(), batchNormOperations()})
       result.insert(result.end(), family.begin(), family.end());
     return result;
   }();
@@ -31,7 +31,8 @@ const std::vector<NodeKind> &nodeKinds() {
     for (const Operation &op : operations())
       for (const NodeKind &kind : op.makes)
         add(kind);
-    add(node::total); // not in `makes`: prepare-totals replaces it before rules are read
+    for (const NodeKind &kind : {node::total, node::groupTotal}) // not in `makes`: prepare-totals replaces them before rules are read
+      add(kind);
     return result;
   }();
   return all;

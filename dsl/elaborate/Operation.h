@@ -102,6 +102,7 @@ const std::vector<Operation> &operations();
 // The families, one file each.
 std::vector<Operation> alongOperations();
 std::vector<Operation> attentionOperations();
+std::vector<Operation> batchNormOperations();
 std::vector<Operation> elementwiseOperations();
 std::vector<Operation> expertOperations();
 std::vector<Operation> integerOperations();
@@ -111,7 +112,7 @@ std::vector<Operation> contractionOperations();
 
 /// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder, queue, total;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder, queue, total, groupTotal;
 }
 /// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
@@ -129,6 +130,8 @@ void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, cons
 /// A tensor's node, or a new one for a number.
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 
+/// Reads argument i, what a norm adds to the variance.
+double epsilonOf(OperationCall &call, size_t i);
 /// Checks that argument i is a valid rate of dropout.
 void checkDropoutRate(OperationCall &call, size_t i, double rate);
 
@@ -138,8 +141,8 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
-/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A smaller group than that must fit into
-/// one micro-batch.
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A smaller group than that must fit
+/// into one micro-batch.
 int64_t samplesOf(OperationCall &call, size_t i);
 /// Adds the sum of x over each group of samples. A sample has the sum of its group.
 int overSamples(Graph &graph, Location at, int x, int64_t samples);

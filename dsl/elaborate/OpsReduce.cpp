@@ -133,13 +133,6 @@ int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &
   return node;
 }
 
-double epsilonOf(OperationCall &call, size_t i) {
-  double epsilon = call.number(i);
-  if (!(epsilon >= smallestNumber))
-    call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
-  return epsilon;
-}
-
 Value layerNorm(OperationCall &call) {
   int x = call.tensor(0);
   std::string over = call.axis(3);
@@ -233,6 +226,13 @@ Value binaryCrossEntropy(OperationCall &call) {
 }
 
 } // namespace
+
+double epsilonOf(OperationCall &call, size_t i) {
+  double epsilon = call.number(i);
+  if (!(epsilon >= smallestNumber))
+    call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
+  return epsilon;
+}
 
 std::vector<Operation> reductionOperations() {
   using Formal = FormalKind;

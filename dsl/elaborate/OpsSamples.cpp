@@ -5,7 +5,7 @@
 
 namespace npar::dsl {
 
-const NodeKind node::total{"total", 1};
+const NodeKind node::total{"total", 1}, node::groupTotal{"group_total", 1, {{"samples", AttributeKind::Integer}}};
 
 int64_t samplesOf(OperationCall &call, size_t i) {
   const Graph &graph = call.graph;
@@ -36,19 +36,7 @@ int64_t samplesOf(OperationCall &call, size_t i) {
 int overSamples(Graph &graph, Location at, int x, int64_t samples) {
   if (graph.trains && samples == graph.batch)
     return graph.add(at, node::total.name, {x}, graph.type(x));
-  const std::string batch = "batch", group = batch + ".group" + std::to_string(samples), member = batch + ".of" + std::to_string(samples);
-  graph.declareAxis(group, graph.size(batch) / samples, at, true);
-  graph.declareAxis(member, samples, at);
-  int groups = folded(graph, at, x, batch, group, member, true);
-  TensorType type = graph.type(groups);
-  type.axes = without(type.axes, {member});
-  int sums = graph.add(at, "sum", {groups}, type);
-  int sample = graph.add(at, "index", {}, Graph::integers({batch}));
-  int own = graph.add(at, "integer", {sample, nodeOf(graph, at, samples, false)}, Graph::integers({batch}), {{"kind", std::string("div")}});
-  TensorType result = graph.type(x);
-  AxisNames axes = without(type.axes, {group});
-  axes.insert(axes.begin(), batch);
-  return ordered(graph, at, graph.add(at, "gather", {sums, own}, type.over(axes), {{"axis", group}}), result.axes);
+  return graph.add(at, node::groupTotal.name, {x}, graph.type(x), {{"samples", samples}});
 }
 
 } // namespace npar::dsl

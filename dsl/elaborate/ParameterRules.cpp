@@ -49,6 +49,7 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
   rule.freeze = source.freeze;
   rule.patterns = patternsOf(source.patterns);
   rule.except = patternsOf(source.except);
+  rule.isNamed = source.group.has_value();
   rule.group = source.group ? source.group->text : groupOf(source);
   rule.location = source.location;
   for (const ast::GroupChange &change : source.changes) {
@@ -60,10 +61,18 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
       rule.optimizer = optimizer(*change.value);
       continue;
     }
+    if (change.name.text == "statistics") {
+      if (rule.freezesStatistics)
+        evaluator.reporter.fail(change.name.location, "'statistics' is given twice");
+      if (change.times || change.value->kind != ast::ExpressionKind::Name || change.value->text != "frozen")
+        evaluator.reporter.fail(change.name.location, "'statistics' can only be frozen", {"write `statistics frozen`"});
+      rule.freezesStatistics = true;
+      continue;
+    }
     if (change.name.text != "lr" && change.name.text != "decay") {
-      Helps helps = didYouMean(change.name.text, {"lr", "decay", "optimizer"});
+      Helps helps = didYouMean(change.name.text, {"lr", "decay", "optimizer", "statistics"});
       evaluator.reporter.fail(change.name.location, "a rule for parameters has no '" + change.name.text + "'",
-                              helps.empty() ? Helps{"it has lr, decay and optimizer"} : helps);
+                              helps.empty() ? Helps{"it has lr, decay, optimizer and statistics"} : helps);
     }
     std::optional<double> &value = change.name.text == "lr" ? rule.rate : rule.decay;
     if (value)
@@ -71,6 +80,14 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
     value = valueOf(change, evaluator, scope);
   }
   return rule;
+}
+
+bool matches(const std::vector<ParameterPattern> &patterns, const std::string &path) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const ParameterPattern &each) { return matchesName(each.text, path); });
+}
+
+bool freezesStatistics(const ParameterRule &rule, const std::string &path) {
+  return rule.freezesStatistics && matches(rule.patterns, path) && !matches(rule.except, path);
 }
 
 /// Rules against the parameters of one model.
@@ -90,7 +107,7 @@ public:
         apply(rule, i, names, groups);
     }
     for (size_t i = 0; i < rules.size(); ++i)
-      if (!rules[i].freeze && !chosen[i].empty() && isFrozen(chosen[i]))
+      if (!rules[i].freeze && !rules[i].freezesStatistics && !chosen[i].empty() && isFrozen(chosen[i]))
         reporter.warning(rules[i].location, "all parameters that this is for are frozen");
     warnHidden(rules, chosen);
     bool trained = false;
@@ -130,11 +147,12 @@ private:
   /// The parameters that a rule is for. States have no learning rate, decay or optimizer; they can be frozen.
   std::vector<size_t> choose(const ParameterRule &rule) {
     std::vector<bool> chosen(model.parameters.size(), false);
+    const bool states = rule.freeze || rule.freezesStatistics;
     for (const ParameterPattern &pattern : rule.patterns)
-      if (!mark(pattern, chosen, true, rule.freeze))
+      if (!mark(pattern, chosen, true, states))
         reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter", helpFor(pattern.text));
     for (const ParameterPattern &pattern : rule.except)
-      if (!mark(pattern, chosen, false, rule.freeze))
+      if (!mark(pattern, chosen, false, states))
         reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter that the rule is for", helpFor(pattern.text));
     std::vector<size_t> result;
     for (size_t i = 0; i < chosen.size(); ++i)
@@ -184,6 +202,9 @@ private:
     ParameterTraining &each = train.parameters[parameter];
     each.frozen |= rule.freeze;
     if (rule.freeze)
+      return;
+    const bool isOfStatisticsAlone = rule.freezesStatistics && !rule.rate && !rule.decay && !rule.optimizer && !rule.isNamed;
+    if (isOfStatisticsAlone || model.parameters[parameter].untrained) // no group
       return;
     each.rate = rule.rate.value_or(each.rate);
     each.decay = rule.decay ? rule.decay : each.decay;
@@ -265,6 +286,19 @@ std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRu
     } catch (const Stop &) {
     }
   return result;
+}
+
+bool freezeStatistics(const std::vector<ParameterRule> &rules, const std::string &path) {
+  return std::any_of(rules.begin(), rules.end(), [&](const ParameterRule &rule) { return freezesStatistics(rule, path); });
+}
+
+void checkFrozenStatistics(const std::vector<ParameterRule> &rules, const std::vector<std::string> &paths, Reporter &reporter) {
+  for (const ParameterRule &rule : rules)
+    if (rule.freezesStatistics &&
+        std::none_of(paths.begin(), paths.end(), [&](const std::string &path) { return freezesStatistics(rule, path); }))
+      reporter.error(rule.location, "'statistics frozen' names no running mean of a 'batch_norm'",
+                     paths.empty() ? Helps{"the model has no 'batch_norm'"}
+                                   : Helps{"the first one of the model is '" + paths.front() + "'"});
 }
 
 void applyParameterRules(const std::vector<ParameterRule> &rules, const std::vector<OptimizerCall> &calls, bool damped, Reporter &reporter,

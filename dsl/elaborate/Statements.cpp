@@ -9,10 +9,39 @@ namespace npar::dsl {
 using ast::Statement;
 using ast::StatementKind;
 
+/// Tells whether some samples may not count (LOSSES.md): not if a loss that the model has in any case plainly ignores no targets.
+static bool mayFill(const ast::Block &model, Scope &scope) {
+  auto isNone = [&](const ast::Expression &e) {
+    const Binding *known = e.kind == ast::ExpressionKind::Name ? scope.find(e.text) : nullptr;
+    return known ? std::holds_alternative<None>(known->value) : e.kind == ast::ExpressionKind::Name && e.text == "none";
+  };
+  auto isAssigned = [&](const std::string &name) {
+    return std::any_of(model.body.begin(), model.body.end(), [&](const Statement &s) { return s.name.text == name; });
+  };
+  auto countsEverywhere = [&](const Statement &s) {
+    if (s.kind != StatementKind::Loss)
+      return false;
+    const ast::Expression &e = *s.value;
+    if (e.kind == ast::ExpressionKind::Chain) // arithmetic, which cannot ignore targets
+      return true;
+    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->kind != ast::ExpressionKind::Name || !findOperation(e.items[0]->text) ||
+        isAssigned(e.items[0]->text))
+      return false;
+    constexpr size_t ignore = 3; // the fourth argument
+    const std::vector<ast::Argument> &arguments = e.suffixes[0].arguments;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].name.text == "ignore" || (arguments[i].name.text.empty() && i >= ignore))
+        return isNone(*arguments[i].value);
+    return true;
+  };
+  return std::none_of(model.body.begin(), model.body.end(), countsEverywhere);
+}
+
 void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
   text = &model;
+  graph.mayFill = mayFill(model, scope);
   try {
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
@@ -67,7 +96,7 @@ void ModelElaborator::warnUnused() {
     }
   graph.finish(unused, [&](const std::string &parameter) { return isKept(parameter); });
   for (const Node &node : graph.model.nodes)
-    if (node.op != "parameter" && !findNodeKind(node.op))
+    if (node.op != "parameter" && node.op != countingNode && !findNodeKind(node.op))
       reporter.abort(node.location, "internal error: no operation makes '" + node.op + "'");
 }
 

@@ -32,6 +32,15 @@ int ModelElaborator::stepValue(const Statement &s, Scope &scope, const std::stri
   return graph.isFloat(node) ? node : graph.add(s.value->location, "to_float", {node}, graph.floating(graph.type(node).axes));
 }
 
+void ModelElaborator::checkOneUpdate(size_t state, Location at) {
+  for (const StateUpdate &other : graph.model.updates)
+    if (other.state == state) {
+      reporter.error(at, "state '" + graph.model.parameters[state].path + "' is updated twice", other.location, "first updated here",
+                     {instance ? "a layer with an update is called once" : "write one formula for both"});
+      throw Stop{};
+    }
+}
+
 void ModelElaborator::update(const Statement &s, Scope &scope) {
   Binding *binding = scope.find(s.name.text);
   auto *state = binding ? std::get_if<ParameterValue>(&binding->value) : nullptr;
@@ -44,13 +53,8 @@ void ModelElaborator::update(const Statement &s, Scope &scope) {
                   {"declare it with `state " + s.name.text + ": [axes] = zeros`"});
   const Parameter declared = graph.model.parameters[state->index]; // a copy: the formula may declare more
   const std::string what = "the update of '" + s.name.text + "'";
-  for (const StateUpdate &other : graph.model.updates)
-    if (other.state == state->index) {
-      reporter.error(s.location, "state '" + declared.path + "' is updated twice", other.location, "first updated here",
-                     {instance ? "a layer with an update is called once" : "write one formula for both"});
-      throw Stop{};
-    }
   size_t index = state->index;
+  checkOneUpdate(index, s.location);
   int node = stepValue(s, scope, what);
   const AxisNames axes = graph.type(node).axes;
   if (axes.empty() && !declared.type.axes.empty()) // one number for all

@@ -291,11 +291,18 @@ private:
     Graph graph(program.model, reporter, planned.plan.compute, trained.train.batch, options.purpose == Purpose::Training);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
     graph.declareAxis("batch", batch, trained.batchAt, true);
+    std::vector<std::string> runningMeans;
+    graph.freezesStatistics = [&](const std::string &runningMean) {
+      runningMeans.push_back(runningMean);
+      return freezeStatistics(trained.rules, runningMean);
+    };
     size_t before = diagnostics.errorCount();
     ModelElaborator(graph, reporter, modelFile).run(*model, constants, options.purpose);
     auto isWhole = [&] { return hasResults(program.model) && diagnostics.errorCount() == before; };
     if (isWhole())
       planned.check(program.model);
+    if (isWhole())
+      checkFrozenStatistics(trained.rules, runningMeans, reporter);
     if (isWhole())
       applyParameterRules(trained.rules, trained.calls, options.damped, reporter, program.model, program.train);
     if (data && isWhole())

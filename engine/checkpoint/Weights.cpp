@@ -2,9 +2,11 @@
 #include "engine/checkpoint/Weights.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/CountsAsFloats.h"
 #include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/Values.h"
 #include "engine/program/Elements.h"
+#include "engine/program/ModelState.h"
 #include "engine/program/Precision.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
@@ -141,7 +143,14 @@ Result<Weights> Weights::match(const Program &program, std::shared_ptr<const Ten
   Weights weights;
   weights.tensors = std::make_unique<std::map<std::string, StoreEntry>>(weightsOf(*store));
   weights.found = namesOf(program, *weights.tensors);
-  weights.source = std::move(store);
+  std::set<std::string> counts; // of other programs, for states of the model
+  for (const auto *list : {&weights.found.loaded, &weights.found.same})
+    for (const NamedTensor &each : *list)
+      if (each.tensor->type == "I64" && isModelState(*each.parameter))
+        counts.insert(each.name);
+  for (const std::string &name : counts)
+    weights.tensors->at(name).type = "F64";
+  weights.source = counts.empty() ? std::move(store) : countsAsFloats(std::move(store), counts);
   Status status = unfit(*weights.source, wrongTensors(weights.found, byParameter(weights.found)));
   return status.ok() ? Result<Weights>(std::move(weights)) : status;
 }

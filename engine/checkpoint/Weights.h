@@ -8,7 +8,7 @@
 namespace npar::engine {
 
 /// Stored tensors that fit the parameters of a program. A tensor has the variable's name, or the one that the program's checkpoint rules
-/// give it, the shape of Variable.stored and a floating type.
+/// give it, the shape of Variable.stored and a floating type; that of a state of the model may be I64.
 class Weights {
 public:
   /// Errors name the tensor and both shapes; missing and unknown tensors are listed. `program` outlives the result.

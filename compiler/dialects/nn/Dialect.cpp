@@ -6,13 +6,15 @@
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/dialects/nn/ops/Samples.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 
 using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAlong, addAttention, addChain, addCounts, addCrossEntropy, addDropout, addEinsum, addElementwise, addExperts, addFunction,
-                   addGather, addInteger, addNorm, addReduce, addRingAttention, addScores, addSelect, addUpdate, addVariable})
+  for (auto add :
+       {addAlong,  addAttention, addChain, addCounts, addCrossEntropy,  addDropout, addEinsum, addElementwise, addExperts, addFunction,
+        addGather, addInteger,   addNorm,  addReduce, addRingAttention, addSamples, addScores, addSelect,      addUpdate,  addVariable})
     add(*this);
 }

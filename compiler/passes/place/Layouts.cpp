@@ -227,7 +227,7 @@ void Layouts::define(Operation *op) {
     return;
   }
   if (SmallVector<StringAttr> partial = keptPartial(op); !partial.empty() && !isUpdate(op))
-    if (Assignment assignment = rules.assign(op, partial); !wantsOtherIndices(op, assignment)) {
+    if (Assignment assignment = rules.assign(op, partial); !wantsOtherIndices(op, assignment) && !repeatsForRanks(op, partial)) {
       kept[op] = partial;
       assignments[op] = assignment;
     }
@@ -253,6 +253,17 @@ LayoutAttr Layouts::accumulated(LayoutAttr gradient, LayoutAttr update) const {
     if (llvm::is_contained(update.getFlatAxes(), axis))
       axes.push_back(axis);
   return dist::withoutPartial(gradient, axes).withFlat(axes);
+}
+
+bool Layouts::repeatsForRanks(Operation *op, ArrayRef<StringAttr> partial) {
+  if (!isa<nn::BroadcastOp>(op))
+    return false;
+  const Assignment complete = rules.assign(op);
+  ArrayRef<StringAttr> before = logicalAxesOf(op->getOperand(0).getType());
+  return llvm::any_of(partial, [&](StringAttr meshAxis) {
+    StringAttr axis = complete.axisOf(meshAxis);
+    return axis && !llvm::is_contained(before, axis);
+  });
 }
 
 SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {

@@ -30,8 +30,11 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
 }
 
 def PrepareTotals : Pass<"prepare-totals", "::mlir::ModuleOp"> {
-  let summary = "replace sums over the samples of a step by sums of micro-batches";
+  let summary = "replace sums over groups of samples by sums of micro-batches, or of parts of them";
   let description = [{
+    nn.group_total becomes a sum over the micro-batch if that is the group. Otherwise `batch` is cut into groups by nn.fold, and each sample
+    gathers the sum of its own.
+
     If there is one micro-batch, nn.total is a sum. Otherwise each micro-batch adds its sum to an accumulator, in f64, and what needs the
     total reads it in the backward pass. So every forward of a stage must precede its backwards (schedule-tasks checks it).
 

@@ -1,10 +1,13 @@
-// prepare-totals: sums over the samples of a step become sums of micro-batches. If there are several, they are known only after the last
-// forward, so what needs them moves to the backward pass.
+// prepare-totals: sums over groups of samples become sums of micro-batches or of parts of them. Sums over the samples of a step are known
+// only after the last forward if there are several micro-batches, so what needs them moves to the backward pass.
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/dialects/nn/ops/Samples.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
 
@@ -25,9 +28,13 @@ struct PrepareTotals : impl::PrepareTotalsBase<PrepareTotals> {
     micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro)
       return;
-    isSeveral = attributes::microCount.get(getOperation()).value_or(1) > 1;
+    for (GroupTotalOp total : llvm::to_vector(micro.getOps<GroupTotalOp>()))
+      if (sizeOf(total.getType(), StringAttr::get(&getContext(), "batch")) == static_cast<int64_t>(total.getSamples()))
+        replace(total, /*isSeveral=*/false);
+      else
+        replaceByGroups(total);
     for (TotalOp total : llvm::to_vector(micro.getOps<TotalOp>()))
-      replace(total);
+      replace(total, attributes::microCount.get(getOperation()).value_or(1) > 1);
     if (failed(defer()))
       return signalPassFailure();
     if (!late.empty())
@@ -36,16 +43,19 @@ struct PrepareTotals : impl::PrepareTotalsBase<PrepareTotals> {
 
 private:
   func::FuncOp micro;
-  bool isSeveral = false;
   llvm::SmallPtrSet<Operation *, 4> additions; ///< to the totals
   llvm::DenseSet<Value> late;                  ///< known only after the last forward
 
-  void replace(TotalOp total) {
+  /// `isSeveral`: of several micro-batches, so that the total is known after the last one.
+  template <typename Op> void replace(Op total, bool isSeveral) {
     OpBuilder builder(total);
     Location loc = total.getLoc();
     AtAttr at = getAt(total);
+    const bool isUnrounded = total->hasAttr(unroundedAttribute);
     auto made = [&](auto op) {
       setAt(op, at);
+      if (isUnrounded)
+        op->setAttr(unroundedAttribute, builder.getUnitAttr());
       return op;
     };
     auto each = cast<RankedTensorType>(total.getType());
@@ -69,6 +79,53 @@ private:
       result = converted(all, type);
     }
     total.replaceAllUsesWith(made(BroadcastOp::create(builder, loc, each, result)).getResult());
+    total.erase();
+  }
+
+  /// Cuts `batch` into groups, adds up each of them, and gives each sample the sum of its own.
+  void replaceByGroups(GroupTotalOp total) {
+    OpBuilder builder(total);
+    Location loc = total.getLoc();
+    auto made = [&](auto op) {
+      setAt(op, getAt(total));
+      if (total->hasAttr(unroundedAttribute))
+        op->setAttr(unroundedAttribute, builder.getUnitAttr());
+      return op.getResult();
+    };
+    const int64_t samples = total.getSamples();
+    const std::string name = "batch", ending = std::to_string(samples);
+    StringAttr batch = builder.getStringAttr(name), whole = builder.getStringAttr(name + ".whole"),
+               group = builder.getStringAttr(name + ".group" + ending), member = builder.getStringAttr(name + ".of" + ending);
+    auto each = cast<RankedTensorType>(total.getType());
+    Type element = each.getElementType();
+    SmallVector<StringAttr> wholeNames(axesOf(each)), cutNames;
+    SmallVector<int64_t> cutShape;
+    for (auto [axis, size] : llvm::zip(axesOf(each), each.getShape())) {
+      const bool isBatch = axis == batch;
+      cutNames.push_back(isBatch ? group : axis), cutShape.push_back(isBatch ? size / samples : size);
+      if (isBatch)
+        cutNames.push_back(member), cutShape.push_back(samples);
+    }
+    llvm::replace(wholeNames, batch, whole);
+    Value x = made(RenameOp::create(builder, loc, withAxes(element, wholeNames, each.getShape()), total.getX(), batch, whole));
+    RankedTensorType cut = withAxes(element, cutNames, cutShape);
+    Value groups = made(FoldOp::create(builder, loc, cut, x, whole, group, member));
+    Value sums = made(SumOp::create(builder, loc, withoutAxes(cut, member), groups));
+
+    Type i32 = builder.getI32Type();
+    RankedTensorType numbers = withAxes(i32, {batch}, {sizeOf(each, batch)});
+    Value number = made(IndexOp::create(builder, loc, numbers));
+    Value count = made(FillOp::create(builder, loc, scalarOf(i32), builder.getF64FloatAttr(static_cast<double>(samples))));
+    Value own = made(IntegerOp::create(builder, loc, numbers, number, count, "div"));
+    SmallVector<StringAttr> names{batch};
+    SmallVector<int64_t> shape{sizeOf(each, batch)};
+    for (auto [axis, size] : llvm::zip(axesOf(each), each.getShape()))
+      if (axis != batch)
+        names.push_back(axis), shape.push_back(size);
+    Value result = made(GatherOp::create(builder, loc, withAxes(element, names, shape), sums, own, group));
+    if (result.getType() != each)
+      result = made(ReorderOp::create(builder, loc, each, result));
+    total.replaceAllUsesWith(result);
     total.erase();
   }
 

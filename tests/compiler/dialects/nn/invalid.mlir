@@ -993,3 +993,17 @@ func.func @ends_of_other_samples(%x: tensor<2x8xf32, #nn.axes<batch, row>>, %end
   %0 = nn.rename %x ends %ends from "row" to "other" {places = 4 : i64} : (tensor<2x8xf32, #nn.axes<batch, row>>, tensor<3x4xi32, #nn.axes<seq, expert>>) -> tensor<2x8xf32, #nn.axes<batch, other>>
   return
 }
+
+// -----
+func.func @sample_of_rows() {
+  // expected-error @below {{needs a result over `batch` alone}}
+  %0 = nn.sample : tensor<4xi32, #nn.axes<row>>
+  return
+}
+
+// -----
+func.func @groups_that_do_not_divide(%x: tensor<4x2xf32, #nn.axes<batch, channel>>) {
+  // expected-error @below {{has groups of 3 samples, which do not divide the 4 of a micro-batch}}
+  %0 = nn.group_total %x by 3 : tensor<4x2xf32, #nn.axes<batch, channel>>
+  return
+}

@@ -286,6 +286,10 @@ func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
   %20 = nn.fold %x of "embed" and "side" by "half" : (!x) -> tensor<2x8x2x8xf32, #nn.axes<batch, seq, side, half>>
   // CHECK: nn.fold %{{.+}} of "flat" and "side" by "half" : (tensor<2x8x2x8xf32, {{.*}}>) -> tensor<2x8x16xf32, #nn.axes<batch, seq, flat>>
   %21 = nn.fold %20 of "flat" and "side" by "half" : (tensor<2x8x2x8xf32, #nn.axes<batch, seq, side, half>>) -> tensor<2x8x16xf32, #nn.axes<batch, seq, flat>>
+  // CHECK: nn.sample : tensor<2xi32
+  %sample = nn.sample : tensor<2xi32, #nn.axes<batch>>
+  // CHECK: nn.group_total %{{.+}} by 1 :
+  %group = nn.group_total %x by 1 : !x
   // CHECK: nn.chain %{{.+}}, %{{.+}} :
   %22 = nn.chain %x, %x : (!x, !x) -> !x
   // CHECK: nn.chain_mul %{{.+}}, %{{.+}} :

@@ -62,3 +62,28 @@ func.func @micro() {
   return
 }
 }
+
+// -----
+
+!b = tensor<2x4xf32, #nn.axes<channel, batch>>
+
+// Of two micro-batches: a group that is the micro-batch is a sum, known in the forward pass; smaller ones are cut out of it.
+module attributes {npar.micro_count = 2 : i64} {
+// CHECK-LABEL: @micro
+func.func @micro() {
+  %x = nn.input "x" : !b
+  // CHECK: %[[SUM:.+]] = nn.sum %{{.+}} {at = #nn.at<F, "h", 1>} : ({{.+}}) -> tensor<2xf32, #nn.axes<channel>>
+  // CHECK-NEXT: nn.broadcast %[[SUM]] {at = #nn.at<F, "h", 1>}
+  %whole = nn.group_total %x by 4 {at = #nn.at<F, "h", 1>} : !b
+  // CHECK-NEXT: %[[X:.+]] = nn.rename %{{.+}} from "batch" to "batch.whole"
+  // CHECK-NEXT: %[[CUT:.+]] = nn.fold %[[X]] of "batch.whole" and "batch.group2" by "batch.of2"
+  // CHECK-NEXT: %[[SUMS:.+]] = nn.sum %[[CUT]] {{.+}} -> tensor<2x2xf32, #nn.axes<channel, batch.group2>>
+  // CHECK-NEXT: %[[NUMBER:.+]] = nn.index {{.+}} : tensor<4xi32, #nn.axes<batch>>
+  // CHECK-NEXT: %[[TWO:.+]] = nn.fill 2.0
+  // CHECK-NEXT: %[[OWN:.+]] = nn.integer "div" %[[NUMBER]], %[[TWO]]
+  // CHECK-NEXT: %[[EACH:.+]] = nn.gather %[[SUMS]], %[[OWN]] over "batch.group2" {{.+}} -> tensor<4x2xf32, #nn.axes<batch, channel>>
+  // CHECK-NEXT: nn.reorder %[[EACH]] {{.+}} -> tensor<2x4xf32, #nn.axes<channel, batch>>
+  %part = nn.group_total %x by 2 {at = #nn.at<F, "h", 1>} : !b
+  return
+}
+}
