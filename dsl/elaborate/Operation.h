@@ -108,6 +108,7 @@ std::vector<Operation> integerOperations();
 std::vector<Operation> queueOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
+std::vector<Operation> windowOperations();
 
 /// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {
@@ -138,8 +139,8 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
-/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A smaller group than that must fit into
-/// one micro-batch.
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A smaller group than that must fit
+/// into one micro-batch.
 int64_t samplesOf(OperationCall &call, size_t i);
 /// Adds the sum of x over each group of samples. A sample has the sum of its group.
 int overSamples(Graph &graph, Location at, int x, int64_t samples);
