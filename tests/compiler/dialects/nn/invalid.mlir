@@ -1039,3 +1039,12 @@ func.func @f(%x: !x) {
   %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x3x6xf32, #nn.axes<batch, k, z>>
   return
 }
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{names no axis}}
+  %0 = nn.max_first %x over [] : (!x) -> !x
+  return
+}
