@@ -6,7 +6,7 @@
 
 namespace npar::dsl {
 
-enum class AttributeKind { Truth, Integer, Number, Numbers, Text };
+enum class AttributeKind { Truth, Integer, Number, Numbers, Text, Integers, Texts };
 
 struct NodeAttribute {
   std::string name;

@@ -45,7 +45,7 @@ struct TensorType {
   TensorType over(std::vector<std::string> others) const { return {element, std::move(others), truth}; }
 };
 
-using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<std::string>, std::vector<double>, std::vector<int64_t>>;
 
 /// One operation; its result is the value numbered by its place in Model::nodes.
 /// `op` is the mnemonic of the nn dialect: input, index, parameter, einsum, add, sub, mul, div, scale, shift, exp, log, tanh, relu,

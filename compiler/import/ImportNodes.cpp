@@ -76,6 +76,14 @@ Attribute NodeImporter::attributeOf(dsl::AttributeKind kind, const dsl::Attribut
     if (const std::string *text = std::get_if<std::string>(&value))
       return builder.getStringAttr(*text);
     break;
+  case dsl::AttributeKind::Integers:
+    if (const std::vector<int64_t> *list = std::get_if<std::vector<int64_t>>(&value))
+      return builder.getDenseI64ArrayAttr(*list);
+    break;
+  case dsl::AttributeKind::Texts:
+    if (const std::vector<std::string> *list = std::get_if<std::vector<std::string>>(&value))
+      return builder.getStrArrayAttr(SmallVector<StringRef>(list->begin(), list->end()));
+    break;
   }
   return {};
 }

@@ -66,8 +66,12 @@ static const char *writtenHere(const std::string &word) {
       {"var", "write `y = x - mean(x, over = a)`, then `mean(y * y, over = a)`, which divides by n"},
       {"std", "write `y = x - mean(x, over = a)`, then `sqrt(mean(y * y, over = a))`, which divides by n"},
       {"norm", "write `sqrt(sum(x * x, over = a))`"},
-      {"conv1d", "there is no convolution yet: take windows by `gather`, then `project`"},
-      {"conv2d", "there is no convolution yet: cut patches of an image as product axes, then `project`"},
+      {"conv1d", "write `einsum(windows(x, over = seq, to = place, by = tap), weight, over = [channel, tap])`"},
+      {"conv2d", "write `conv = Conv(...)`, then conv(x), with `import \"Conv\"`; or an einsum of `windows(...)`"},
+      {"conv_transpose2d", "write an einsum of `windows(..., spread = stride, dilation = -1)`"},
+      {"max_pool2d", "write `pool = MaxPool(...)`, then pool(x), with `import \"MaxPool\"`; or a max of `windows(...)`"},
+      {"avg_pool2d", "write `pool = AveragePool(...)`, then pool(x), with `import \"AveragePool\"`; or a mean of `windows(...)`"},
+      {"unfold", "write `windows(x, over = a, to = place, by = tap)`"},
       {"batchnorm1d", "write `norm = BatchNorm(channel, [batch], samples = n)`, then norm(x), with `import \"BatchNorm\"`"},
       {"batchnorm2d", "write `norm = BatchNorm(channel, [batch, row, column], samples = n)`, then norm(x), with `import \"BatchNorm\"`"},
   };
@@ -109,10 +113,11 @@ Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
 }
 
 Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
-  auto isLiteral = [](ast::ExpressionKind kind) {
-    return kind == ast::ExpressionKind::Integer || kind == ast::ExpressionKind::Number || kind == ast::ExpressionKind::Text;
+  auto isConstant = [](ast::ExpressionKind kind) {
+    return kind == ast::ExpressionKind::Integer || kind == ast::ExpressionKind::Number || kind == ast::ExpressionKind::Text ||
+           kind == ast::ExpressionKind::Negate || kind == ast::ExpressionKind::Chain;
   };
-  if (!e.items.empty() && isLiteral(e.items[0]->kind))
+  if (!e.items.empty() && isConstant(e.items[0]->kind))
     return constants(e, scope);
   AxisValue group;
   group.group = true;

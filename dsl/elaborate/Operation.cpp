@@ -10,7 +10,7 @@ const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> result = elementwiseOperations();
     for (const auto &family : {integerOperations(), reductionOperations(), contractionOperations(), attentionOperations(),
-                               alongOperations(), expertOperations(), queueOperations(), batchNormOperations()})
+                               alongOperations(), expertOperations(), queueOperations(), windowOperations(), batchNormOperations()})
       result.insert(result.end(), family.begin(), family.end());
     return result;
   }();

@@ -109,6 +109,7 @@ std::vector<Operation> integerOperations();
 std::vector<Operation> queueOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
+std::vector<Operation> windowOperations();
 
 /// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {

@@ -79,9 +79,17 @@ Value extreme(OperationCall &call) {
                                : Helps{"write max(x, over = a) for the largest along axis 'a'",
                                        "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
     AxisNames axes = without(call.axesOf(tensor->node), reduced(call, tensor->node));
+    if (!least && call.word(2) == "first") {
+      if (!call.graph.isFloat(tensor->node))
+        call.reporter.fail(call.place(2), "ties = \"first\" is about the gradient, this is " + describedTensor(call.graph, tensor->node),
+                           {"leave it out"});
+      return call.add("max_first", {tensor->node}, axes, {{"axes", call.axes(1)}});
+    }
     int found = reduction(call, "max", least ? turned(call, tensor->node) : tensor->node, axes);
     return TensorValue{least ? turned(call, found) : found};
   }
+  if (!least && call.has(2))
+    call.reporter.fail(call.place(2), "'ties' is for a max over axes of a tensor, this is one of constants");
   if (call.isNamed(1))
     call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a tensor, this is " + kindOf(x));
   Value constant;
@@ -243,7 +251,10 @@ std::vector<Operation> reductionOperations() {
   const NodeAttribute axis{"axis", Kind::Text};
   return {
       {"sum", {{"x", Formal::Tensor}, all, samples}, sum, {summed}},
-      {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest}},
+      {"max",
+       {{"x", Formal::Any}, {"over", Formal::Any}, {"ties", std::vector<std::string>{"share", "first"}}},
+       extreme,
+       {largest, {"max_first", 1, {{"axes", Kind::Texts}}}}},
       {"min", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest, node::scale, node::integer}},
       {"logsumexp", {x, all}, logSumExp, {largest, summed, node::compare, {"where", 3}, node::stopGradient, {"exp", 1}, {"log", 1}}},
       {"mean", {x, all, samples}, mean, {summed, node::scale}},

@@ -82,7 +82,7 @@ inside: INSIDE name (',' name)*;
 splitItem: SPLIT '{' placingRule* '}';
 placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? liveLimit? (STAGES list)? narrowing* (IF expression)?;
 liveLimit: LIVE expression; // `by zb_auto(1) live 2 * pp`
-ruleAxis: name name?; // `vocab pad`
+ruleAxis: (name | STRING) name?; // `vocab pad`, `"row*" pad`
 schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the number of chunks, or a file
 narrowing: IN OP name | IN LAYER STRING;
 storeItem: STORE '{' storeRule* '}';

@@ -94,7 +94,10 @@ ast::Rule PlanBuilder::rule(Grammar::PlacingRuleContext *context) {
   result.location = at(context);
   for (auto *axis : context->ruleAxis()) {
     auto names = axis->name();
-    result.axes.push_back({name(names[0]), names.size() > 1 ? name(names[1]) : ast::Name{}});
+    bool isPattern = axis->STRING() != nullptr;
+    size_t modifier = isPattern ? 0 : 1;
+    result.axes.push_back(
+        {isPattern ? textName(axis->STRING()) : name(names[0]), names.size() > modifier ? name(names[modifier]) : ast::Name{}});
   }
   for (auto *n : context->name())
     result.mesh.push_back(name(n));

@@ -469,9 +469,16 @@ private:
     }
   }
 
+  /// A pattern of names is a text.
+  static std::string leftSide(const RuleAxis &axis) {
+    bool isName = axis.name.text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+    const std::string name = isName ? axis.name.text : '"' + axis.name.text + '"';
+    return axis.modifier.text.empty() ? name : name + ' ' + axis.modifier.text;
+  }
+
   void rule(const Rule &r) {
     for (size_t i = 0; i < r.axes.size(); ++i)
-      out << (i ? ", " : "") << r.axes[i].name.text << (r.axes[i].modifier.text.empty() ? "" : " ") << r.axes[i].modifier.text;
+      out << (i ? ", " : "") << leftSide(r.axes[i]);
     out << " -> ";
     names(r.mesh);
     if (r.schedule)

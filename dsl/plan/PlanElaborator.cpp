@@ -2,6 +2,8 @@
 #include "dsl/plan/PlanElaborator.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/elaborate/Graph.h"
+#include "dsl/elaborate/NamePattern.h"
 #include "dsl/parse/GrammarWords.h"
 #include "dsl/plan/ExpertBuffer.h"
 #include "dsl/plan/HostOrder.h"
@@ -141,10 +143,43 @@ void PlanElaborator::check(const Model &model) {
   warnUnusedMesh();
 }
 
+/// Returns whether the left-hand side of a rule is a text, as no name has a star in it.
+static bool isPattern(const std::string &axis) { return axis.find('*') != std::string::npos; }
+
+/// Adds the rule for each axis that the pattern matches, in the order of their declarations: those that an operation loops over. (Windows
+/// need the axis whole that they walk, and an input may have it for nothing else.)
+void PlanElaborator::fitPattern(const PlanRule &rule, const Model &model, std::vector<PlanRule> &fitted) {
+  auto has = [](const std::vector<std::string> &axes, const std::string &axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  auto isUsed = [&](const std::string &axis) {
+    return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
+      if (node.operands.empty() || (node.op == "windows" && has(std::get<AxisNames>(node.attributes.at("over")), axis)))
+        return false;
+      return has(node.type.axes, axis) || std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
+               return has(model.nodes[static_cast<size_t>(operand)].type.axes, axis);
+             });
+    });
+  };
+  size_t before = fitted.size();
+  for (const Axis &axis : model.axes)
+    if (axis.name != "batch" && axis.name.find('.') == std::string::npos && matchesName(rule.rule.axis, axis.name) && isUsed(axis.name)) {
+      fitted.push_back(rule);
+      fitted.back().rule.axis = axis.name;
+    }
+  if (fitted.size() == before && !isGeneral)
+    reporter.error(rule.axisAt, "model '" + model.name + "' has no axis whose name matches \"" + rule.rule.axis + '"',
+                   {"'*' stands for any text: \"row*\" is every axis whose name begins with 'row'"});
+}
+
 void PlanElaborator::fitTo(const Model &model) {
   auto isKnown = [&](const std::string &name) { return findRepeat(model, name) || findAxis(model, name) || findProduct(model, name); };
   std::vector<PlanRule> fitted;
   for (const PlanRule &each : rules) {
+    if (isPattern(each.rule.axis)) {
+      fitPattern(each, model, fitted);
+      continue;
+    }
     if (each.rule.axis == "blocks" && !isKnown("blocks"))
       for (const Repeat &repeat : model.repeats) {
         fitted.push_back(each);

@@ -31,6 +31,7 @@ private:
   void readClauses(const ast::Plan &source);
   /// `blocks` becomes the model's repeats. Of a plan without `for` the names that the model lacks are left out.
   void fitTo(const Model &model);
+  void fitPattern(const PlanRule &rule, const Model &model, std::vector<PlanRule> &fitted);
   void warnUnusedMesh();
   void warnIdle();
 

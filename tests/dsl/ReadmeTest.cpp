@@ -43,6 +43,7 @@ TEST(Readme, ExamplesElaborate) {
   EXPECT_GE(elaborateExamples("PLANS.md"), 6);
   EXPECT_GE(elaborateExamples("NAMES.md"), 3);
   EXPECT_GE(elaborateExamples("LOSSES.md"), 1);
+  EXPECT_GE(elaborateExamples("WINDOWS.md"), 1);
 }
 
 /// The first group of each match.

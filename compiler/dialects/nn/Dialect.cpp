@@ -8,13 +8,14 @@
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Samples.h"
 #include "compiler/dialects/nn/ops/Scores.h"
+#include "compiler/dialects/nn/ops/Windows.h"
 
 using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add :
-       {addAlong,  addAttention, addChain, addCounts, addCrossEntropy,  addDropout, addEinsum, addElementwise, addExperts, addFunction,
-        addGather, addInteger,   addNorm,  addReduce, addRingAttention, addSamples, addScores, addSelect,      addUpdate,  addVariable})
+  for (auto add : {addAlong,         addAttention, addChain,    addCounts, addCrossEntropy, addDropout,  addEinsum,
+                   addElementwise,   addExperts,   addFunction, addGather, addInteger,      addNorm,     addReduce,
+                   addRingAttention, addSamples,   addScores,   addSelect, addUpdate,       addVariable, addWindows})
     add(*this);
 }

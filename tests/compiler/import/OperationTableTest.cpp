@@ -35,6 +35,10 @@ struct OperationTableTest : testing::Test {
       return builder.getDenseF64ArrayAttr({0.5});
     case dsl::AttributeKind::Text:
       return builder.getStringAttr("x");
+    case dsl::AttributeKind::Integers:
+      return builder.getDenseI64ArrayAttr({1});
+    case dsl::AttributeKind::Texts:
+      return builder.getStrArrayAttr({"x"});
     }
     return {};
   }

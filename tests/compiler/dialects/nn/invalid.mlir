@@ -1007,3 +1007,65 @@ func.func @groups_that_do_not_divide(%x: tensor<4x2xf32, #nn.axes<batch, channel
   %0 = nn.group_total %x by 3 : tensor<4x2xf32, #nn.axes<batch, channel>>
   return
 }
+
+// -----
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{walks no axis}}
+  %0 = nn.windows %x of [] to [] by [] {stride = array<i64>, dilation = array<i64>, before = array<i64>, spread = array<i64>, fill = 0.0} : (!x) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{needs 1 of each attribute, one for each axis of `over`}}
+  %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 1, 1>, dilation = array<i64: 1>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x3x6xf32, #nn.axes<batch, k, y>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{has the stride 0 and the spread 1, the least is 1}}
+  %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 0>, dilation = array<i64: 1>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x3x6xf32, #nn.axes<batch, k, y>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{has the dilation 0}}
+  %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 0>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x3x6xf32, #nn.axes<batch, k, y>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the result has 2 axes, x with its windows 3}}
+  %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x6xf32, #nn.axes<batch, y>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the result has no axis 'y'}}
+  %0 = nn.windows %x of ["row"] to ["y"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>, spread = array<i64: 1>, fill = 0.0} : (!x) -> tensor<2x3x6xf32, #nn.axes<batch, k, z>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, row>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{names no axis}}
+  %0 = nn.max_first %x over [] : (!x) -> !x
+  return
+}

@@ -303,6 +303,26 @@ func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
   return
 }
 
+// Windows along two axes, and the gradient of them, which has the axes of the windows already.
+// CHECK-LABEL: @windows
+func.func @windows(%x: tensor<2x8x8x4xf32, #nn.axes<batch, row, column, channel>>) {
+  // CHECK: nn.windows %{{.+}} of ["row", "column"] to ["y", "z"] by ["kh", "kw"]
+  %w = nn.windows %x of ["row", "column"] to ["y", "z"] by ["kh", "kw"]
+    {stride = array<i64: 2, 1>, dilation = array<i64: 1, 2>, before = array<i64: 1, 2>, spread = array<i64: 1, 1>, fill = 0.0} :
+    (tensor<2x8x8x4xf32, #nn.axes<batch, row, column, channel>>) -> tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>
+  // CHECK: nn.windows %{{.+}} of ["y", "z"] to ["row", "column"] by ["kh", "kw"]
+  %b = nn.windows %w of ["y", "z"] to ["row", "column"] by ["kh", "kw"]
+    {stride = array<i64: 1, 1>, dilation = array<i64: -1, -2>, before = array<i64: -1, -2>, spread = array<i64: 2, 1>, fill = 0.0} :
+    (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>) -> tensor<2x3x8x3x8x4xf32, #nn.axes<batch, kh, row, kw, column, channel>>
+  // CHECK: nn.max_first %{{.+}} over ["kh", "kw"]
+  %m = nn.max_first %w over ["kh", "kw"] : (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>) -> tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>
+  // CHECK: nn.first_of_max %{{.+}}, %{{.+}} over ["kh", "kw"]
+  %i = nn.first_of_max %w, %m over ["kh", "kw"] : (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>, tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>) -> tensor<2x4x8x4xi32, #nn.axes<batch, y, z, channel>>
+  // CHECK: nn.at_position %{{.+}}, %{{.+}} over ["kh", "kw"]
+  %d = nn.at_position %m, %i over ["kh", "kw"] : (tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>, tensor<2x4x8x4xi32, #nn.axes<batch, y, z, channel>>) -> tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>
+  return
+}
+
 // Rows that are sent to entries of an axis and come back; products of each with the matrix of its entry; an order of integers.
 // CHECK-LABEL: @experts
 func.func @experts(%x: tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>, %source: tensor<2x16xi32, #nn.axes<batch, row>>,

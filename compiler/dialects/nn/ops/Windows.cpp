@@ -1,0 +1,242 @@
+// nn.windows, and the maximum whose gradient goes to the first of equal entries: verifiers, gradients, loops and meaning.
+#include "compiler/dialects/nn/ops/Windows.h"
+#include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Windows.cpp.inc"
+
+void nn::addWindows(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Windows.cpp.inc"
+      >(dialect);
+}
+
+LogicalResult WindowsOp::verify() {
+  Type x = getX().getType();
+  size_t count = getOver().size();
+  if (count == 0)
+    return emitOpError("walks no axis");
+  if (getTo().size() != count || getBy().size() != count || getStride().size() != count || getDilation().size() != count ||
+      getBefore().size() != count || getSpread().size() != count)
+    return emitOpError() << "needs " << count << " of each attribute, one for each axis of `over`";
+  if (failed(requireSameElement(*this, {x, getType()})))
+    return failure();
+  SmallVector<StringAttr> expected(axesOf(x));
+  for (unsigned i = 0; i < count; ++i) {
+    if (failed(requireAxis(*this, x, "x", overAt(i))) || failed(requireNoAxis(*this, x, "x", toAt(i))))
+      return failure();
+    if (getStride()[i] < 1 || getSpread()[i] < 1)
+      return emitOpError() << "has the stride " << getStride()[i] << " and the spread " << getSpread()[i] << ", the least is 1";
+    if (getDilation()[i] == 0)
+      return emitOpError("has the dilation 0");
+    llvm::erase(expected, overAt(i));
+    expected.push_back(toAt(i));
+    if (!hasAxis(x, byAt(i)))
+      expected.push_back(byAt(i));
+  }
+  if (expected.size() != axesOf(getType()).size())
+    return emitOpError() << "the result has " << axesOf(getType()).size() << " axes, x with its windows " << expected.size();
+  for (StringAttr axis : expected)
+    if (failed(requireAxis(*this, getType(), "the result", axis)))
+      return failure();
+  return success();
+}
+
+//===- Loops and padding -------------------------------------------------------------------------------------------------===//
+
+SmallVector<LoopAxis> WindowsOp::getLoopAxes() {
+  SmallVector<LoopAxis> loops;
+  for (StringAttr axis : axesOf(getType()))
+    loops.push_back({axis, llvm::is_contained(getBy(), axis) ? LoopKind::Window : LoopKind::Parallel});
+  for (unsigned i = 0; i < getOver().size(); ++i)
+    loops.push_back({loopOfOperand(0, overAt(i)), LoopKind::Whole});
+  return loops;
+}
+
+StringAttr WindowsOp::loopOfOperand(unsigned, StringAttr axis) {
+  return llvm::is_contained(getOver(), axis) ? StringAttr::get(getContext(), axis.getValue() + ".whole") : axis;
+}
+
+StringAttr WindowsOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
+
+ZeroPadding WindowsOp::getZeroPadding(StringAttr axis) {
+  return isLinear() && !llvm::is_contained(getTo(), axis) ? ZeroPadding::WhereOperandsAre : ZeroPadding::Unknown;
+}
+
+//===- Gradients ---------------------------------------------------------------------------------------------------------===//
+
+/// The windows of `gradient` from the positions of `op` back to those of its operand.
+static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
+  Type x = op.getX().getType(), from = gradient.getType();
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes, dilation, before;
+  auto add = [&](StringAttr axis, Type type) {
+    names.push_back(axis);
+    sizes.push_back(sizeOf(type, axis));
+  };
+  // In the order of x, so that the axes further in stay contiguous.
+  for (StringAttr axis : axesOf(x))
+    if (auto place = llvm::find(op.getOver(), axis); place != op.getOver().end()) {
+      add(op.byAt(place - op.getOver().begin()), op.getType());
+      add(axis, x);
+    } else if (hasAxis(from, axis) && !llvm::is_contained(op.getBy(), axis)) {
+      add(axis, x);
+    }
+  for (StringAttr axis : axesOf(from))
+    if (!llvm::is_contained(op.getTo(), axis) && !llvm::is_contained(names, axis))
+      add(axis, from);
+  for (unsigned i = 0; i < op.getOver().size(); ++i) {
+    dilation.push_back(-op.getDilation()[i]);
+    before.push_back(-op.getBefore()[i]);
+  }
+  return WindowsOp::create(builder, op.getLoc(), withAxes(getElementTypeOrSelf(x), names, sizes), gradient, op.getTo(), op.getOver(),
+                           op.getBy(), op.getSpreadAttr(), builder.getDenseI64ArrayAttr(dilation), builder.getDenseI64ArrayAttr(before),
+                           op.getStrideAttr(), builder.getF64FloatAttr(0));
+}
+
+/// If the gradient is a product of one operand with the positions and another with the window, its windows are those of the first operand:
+/// so the gradient of a convolution's input is one product, and no gradient of windows is computed.
+static Value throughProduct(OpBuilder &builder, WindowsOp op, Value gradient) {
+  auto product = gradient.getDefiningOp<EinsumOp>();
+  if (!product)
+    return {};
+  auto walks = [&](Value walked, Value other) {
+    for (unsigned i = 0; i < op.getOver().size(); ++i)
+      if (!hasAxis(walked.getType(), op.toAt(i)) || hasAxis(other.getType(), op.toAt(i)) || hasAxis(walked.getType(), op.byAt(i)))
+        return false;
+    return true;
+  };
+  Value a = product.getA(), b = product.getB();
+  if (!walks(a, b)) {
+    if (!walks(b, a))
+      return {};
+    std::swap(a, b);
+  }
+  return EinsumOp::create(builder, op.getLoc(), op.getX().getType(), adjoint(builder, op, a), b, product.getTf32Attr());
+}
+
+SmallVector<Value> WindowsOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  if (Value product = throughProduct(builder, *this, gradients[0]))
+    return {product};
+  return {reduceTo(builder, getLoc(), adjoint(builder, *this, gradients[0]), getX().getType())};
+}
+
+//===- Meaning -----------------------------------------------------------------------------------------------------------===//
+
+LogicalResult WindowsOp::lower(Lowering &lowering) {
+  auto x = cast<RankedTensorType>(getX().getType());
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    Scalar inside;
+    llvm::SmallDenseMap<StringAttr, Scalar> entries;
+    for (unsigned i = 0; i < getOver().size(); ++i) {
+      int64_t size = sizeOf(x, overAt(i));
+      auto times = [&](Scalar index, int64_t factor) { return factor == 1 ? index : muli(index, body.integer(factor)); };
+      Scalar index = addi(times(body.globalIndex(getType(), toAt(i)), getStride()[i]), times(body.index(byAt(i)), getDilation()[i]));
+      if (getBefore()[i] != 0)
+        index = subi(index, body.integer(getBefore()[i]));
+      Scalar isEntry = both(lessi(body.integer(-1), index), lessi(index, body.integer((size - 1) * getSpread()[i] + 1)));
+      Scalar entry = clampIndex(index, (size - 1) * getSpread()[i] + 1);
+      if (getSpread()[i] != 1) {
+        Scalar spread = body.integer(getSpread()[i]);
+        Scalar quotient = entry.make<arith::DivUIOp>(entry, spread);
+        isEntry = both(isEntry, equali(muli(quotient, spread), entry));
+        entry = quotient;
+      }
+      inside = i == 0 ? isEntry : both(inside, isEntry);
+      entries[overAt(i)] = entry;
+    }
+    SmallVector<Scalar> indices;
+    for (StringAttr axis : axesOf(x)) {
+      auto found = entries.find(axis);
+      indices.push_back(found == entries.end() ? body.index(axis) : found->second);
+    }
+    Scalar value = body.extract(lowering.get(getX()), indices);
+    return {select(inside, value, value.like(getFill().convertToDouble()))};
+  });
+}
+
+//===- The first of the largest ------------------------------------------------------------------------------------------===//
+
+/// Refuses, unless `whole` has the axes of `part` and those listed.
+static LogicalResult verifyPositions(Operation *op, ArrayAttr axes, Type part, StringRef what, Type whole, StringRef where) {
+  SmallVector<StringAttr> names(axes.getAsRange<StringAttr>());
+  if (names.empty())
+    return op->emitOpError("names no axis");
+  for (StringAttr axis : names)
+    if (failed(requireAxis(op, whole, where, axis)))
+      return failure();
+  return requireWithout(op, part, what, whole, where, names);
+}
+
+LogicalResult MaxFirstOp::verify() {
+  return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
+                 failed(verifyPositions(*this, getAxes(), getType(), "the result", getX().getType(), "x")));
+}
+
+LogicalResult FirstOfMaxOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getMax().getType()})) ||
+                 failed(requireSameOrder(*this, getMax().getType(), "the maximum", getType(), "the result")) ||
+                 failed(verifyPositions(*this, getAxes(), getType(), "the result", x, "x")));
+}
+
+LogicalResult AtPositionOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getType()})) ||
+                 failed(requireSameAxes(*this, getPosition().getType(), "the position", x, "x")) ||
+                 failed(verifyPositions(*this, getAxes(), x, "x", getType(), "the result")));
+}
+
+SmallVector<Value> MaxFirstOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  auto max = cast<RankedTensorType>(getType());
+  Type positions = withAxes(builder.getI32Type(), axesOf(max), max.getShape());
+  Value first = FirstOfMaxOp::create(builder, getLoc(), positions, getX(), getResult(), getAxes());
+  return {AtPositionOp::create(builder, getLoc(), getX().getType(), gradients[0], first, getAxes())};
+}
+
+/// `value` where the loops are in no padding of the axes, else `other`.
+static Scalar outsidePadding(Body &body, Type x, ArrayAttr axes, Scalar value, double other) {
+  for (StringAttr axis : axes.getAsRange<StringAttr>())
+    if (body.isPadded(x, axis))
+      value = select(body.isLogical(x, axis), value, value.like(other));
+  return value;
+}
+
+/// n - 1 - i of the position at which the loops are; -1 in padding.
+static Scalar placeFromEnd(Body &body, Type x, ArrayAttr axes) {
+  Scalar place = body.integer(0);
+  int64_t count = 1;
+  for (StringAttr axis : axes.getAsRange<StringAttr>()) {
+    int64_t size = body.globalSize(x, axis);
+    place = addi(muli(place, body.integer(size)), body.globalIndex(x, axis));
+    count *= size;
+  }
+  return outsidePadding(body, x, axes, asI32(subi(body.integer(count - 1), place)), -1);
+}
+
+LogicalResult MaxFirstOp::lower(Lowering &lowering) {
+  double lowest = -std::numeric_limits<double>::infinity();
+  return lowering.reduce(*this, getX(), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {maximum(in[1], outsidePadding(body, getX().getType(), getAxes(), in[0], lowest))};
+  });
+}
+
+LogicalResult FirstOfMaxOp::lower(Lowering &lowering) {
+  return lowering.reduce(*this, {getX(), getMax()}, -1, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar rest = placeFromEnd(body, getX().getType(), getAxes());
+    Scalar here = select(either(equal(in[0], in[1]), isNan(in[0])), rest, rest.like(-1));
+    return {in[2].make<arith::MaxSIOp>(in[2], here)};
+  });
+}
+
+LogicalResult AtPositionOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {select(equali(placeFromEnd(body, getType(), getAxes()), in[1]), in[0], in[0].like(0.0))};
+  });
+}

@@ -1,0 +1,61 @@
+"""Windows: convolutions and pooling against PyTorch's recorded gradients, and under plans as on one rank."""
+
+import json
+import pathlib
+import unittest
+
+from driver import REFERENCE, DriverTest, safetensors_file, sample, settings
+
+import windows_data  # of the reference
+
+HERE = pathlib.Path(__file__).resolve().parent
+RECORDED = json.loads((REFERENCE / "windows_recorded.json").read_text())
+PLANS = {
+    "dp": {"dp": 2},
+    "features": {"tp": 2},
+    "groups": {"gp": 2},
+    "rows": {"sp": 2},
+    "rows, more than positions": {"sp": 4},
+    "both axes": {"sp": 2, "cp": 2},
+    "columns of three": {"cp": 3},
+    "pipeline": {"pp": 2},
+    "pipeline, rows, split backward": {"pp": 2, "sp": 2, "schedule": "zb_h1"},
+    "zero 1": {"dp": 4, "zero": 1},
+    "zero 3, features": {"dp": 2, "tp": 2, "zero": 3},
+    "recomputed": {"dp": 2, "gp": 2, "again": "block"},
+    "recomputed rows": {"sp": 3, "again": "block"},
+    "all": {"dp": 2, "tp": 2, "sp": 2, "pp": 2, "zero": 2},
+}
+
+
+class WindowsTest(DriverTest):
+    def test_against_pytorch(self):
+        """One step of Sgd subtracts the gradients; those of `t` are results."""
+        numbers = sorted({int(name[1:]) for name in RECORDED})
+        (self.folder / "m.npar").write_text(windows_data.text(numbers))
+        before = windows_data.weights(numbers)
+        safetensors_file.write(self.folder / "w.safetensors", before)
+        safetensors_file.write(self.folder / "scale.safetensors", {"scale": safetensors_file.Tensor([1], [1.0])})
+        for element, within in [("f64", 1e-10), ("f32", 1e-4)]:
+            self.npar("run", "m.npar", "--plan", "none", "--set", f"compute={element}", "--weights", "w.safetensors", "--data", "scale.safetensors",
+                      "--steps", 1, "--output", "after.safetensors", "--quiet")  # fmt: skip
+            after = safetensors_file.read(self.folder / "after.safetensors")
+            self.assertEqual(set(after), set(RECORDED))
+            for name, expected in RECORDED.items():
+                apart = max(abs(a - b - c) for a, b, c in zip(before[name].values, after[name].values, expected, strict=True))
+                self.assertLess(apart, within, f"{name} in {element}: {windows_data.CASES[int(name[1:])]}")
+
+    def test_plans(self):
+        for name, plan in sample(PLANS, "features", "groups", "both axes", "pipeline, rows, split backward", "all").items():
+            with self.subTest(plan=name):
+                self.npar("verify", HERE / "windows.npar", *settings(plan))
+
+    def test_mnist(self):
+        """PyTorch's example has as many parameters, of these names and shapes."""
+        shown = self.npar_json("inspect", "mnist_cnn", "--plan", "none")
+        self.assertEqual(shown["parameters"], 1_199_882)
+        self.npar("verify", "mnist_cnn", *settings(size=12, first=4, second=6, width=8, batch=8, micro=2, early=0, late=0))
+
+
+if __name__ == "__main__":
+    unittest.main()
