@@ -9,6 +9,7 @@ import unittest
 import zlib
 
 from driver import LONG, REFERENCE, DriverTest
+from test_processes import MPIS, WITHOUT
 
 DIGITS = pathlib.Path(__file__).resolve().parent / "digits.npar"
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
@@ -56,16 +57,19 @@ class PicturesTest(DriverTest):
 class DigitsTest(PicturesTest):
     CHANGES = "    training: random_crop(pad = 1)\n"
 
+    def change(self, old, new):
+        (self.folder / "digits.npar").write_text(DIGITS.read_text().replace(old, new))
+
     def setUp(self):
         super().setUp()
-        self.model = self.folder / "digits.npar"
-        self.model.write_text(DIGITS.read_text())
+        self.model = "digits.npar"
+        self.change("", "")
         for name in ("digits-images.idx.gz", "digits-labels.idx.gz"):
             shutil.copy(REFERENCE / "pictures" / name, self.folder)
 
     def test_they_are_learned(self):
         """Two data-parallel ranks, pictures as they are; of what was held out at least 93 % are right."""
-        self.model.write_text(self.model.read_text().replace(self.CHANGES, ""))
+        self.change(self.CHANGES, "")
         trained = self.npar_json("train", self.model, "--set", "mesh.dp=2", "--steps", 360, "--output", "trained.safetensors", "--quiet")
         self.assertLess(trained["loss"], 0.5)
         evaluated = self.npar_json("eval", self.model, "--weights", "trained.safetensors", "--quiet")
@@ -80,7 +84,7 @@ class DigitsTest(PicturesTest):
         begun = self.hashes(self.model, "--set", "mesh.dp=2", steps=60, name="begun")
         self.assertEqual(begun, whole[:60])
         self.assertEqual(self.hashes(self.model, "--set", "mesh.dp=4", steps=100, name="begun"), whole)
-        self.model.write_text(self.model.read_text().replace(self.CHANGES, ""))
+        self.change(self.CHANGES, "")
         self.assertNotEqual(self.hashes(self.model, steps=2, name="unchanged"), whole[:2])
 
     def test_files_in_place_of_the_blocks(self):
@@ -132,10 +136,11 @@ class FolderTest(PicturesTest):
         self.assertEqual((self.folder / "one.safetensors").read_bytes(), (self.folder / "two.safetensors").read_bytes())
         self.npar("eval", "model.npar", "--weights", self.trained(), "--data", self.folder / "photos", "--quiet")
 
+    @unittest.skipUnless(MPIS, WITHOUT)
     def test_two_processes_read_the_same_pictures(self):
         self.write(self.RANDOM)
         whole = self.hashes("model.npar", "--set", "mesh.dp=2", steps=4, name="whole")
-        self.npar("launch", "-n", 2, "train", "model.npar", "--set", "mesh.dp=2", "--steps", 4, "--checkpoint", "two", "--log", "two.jsonl", "--quiet")
+        self.npar("launch", "-n", 2, "--mpi", MPIS[0], "train", "model.npar", "--set", "mesh.dp=2", "--steps", 4, "--checkpoint", "two", "--log", "two.jsonl", "--quiet")
         self.assertEqual([line["batch_hash"] for line in self.log("two.jsonl")], whole)
 
     def trained(self):
