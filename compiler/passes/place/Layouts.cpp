@@ -259,11 +259,7 @@ bool Layouts::repeatsForRanks(Operation *op, ArrayRef<StringAttr> partial) {
   if (!isa<nn::BroadcastOp>(op))
     return false;
   const Assignment complete = rules.assign(op);
-  ArrayRef<StringAttr> before = logicalAxesOf(op->getOperand(0).getType());
-  return llvm::any_of(partial, [&](StringAttr meshAxis) {
-    StringAttr axis = complete.axisOf(meshAxis);
-    return axis && !llvm::is_contained(before, axis);
-  });
+  return llvm::any_of(partial, [&](StringAttr meshAxis) { return static_cast<bool>(complete.axisOf(meshAxis)); });
 }
 
 SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {

@@ -67,8 +67,8 @@ private:
   void define(mlir::Operation *op);
   /// The mesh axes over which all operands but indices are partial, if the operation accepts that (RULES.md#P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
-  /// Returns whether an op repeats a sum along an axis that the mesh axes of its parts split once it is complete: parts of the repeated sum
-  /// are as large as all ranks' results together, so the sum is completed before.
+  /// Returns whether an op repeats a sum, and the mesh axes of its parts would split the result of a complete one: a part of the repeated
+  /// sum is as large as the results of all ranks, so the sum is completed before.
   bool repeatsForRanks(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> partial);
   /// Returns whether an index would need another layout than the rules alone give it. Data buffers are filled by the rules, and data is
   /// never sent.

@@ -398,3 +398,23 @@ module attributes {dist.mesh = #dist.mesh<ep = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// A sum over samples that goes back to each of them is complete before it is repeated: its parts would be as large as the results of all ranks.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<dp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>]} {
+  nn.variable @sum : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<8x4xf32, #nn.axes<batch, channel>>
+    // CHECK: %[[PART:.*]] = nn.sum {{.*}} -> tensor<4xf32, #dist.layout<channel : 4, partial = {dp : sum}>>
+    // CHECK: %[[SUM:.*]] = dist.reshard %[[PART]] {{.*}} -> tensor<4xf32, #dist.layout<channel : 4>>
+    // CHECK: nn.broadcast %[[SUM]] {{.*}} -> tensor<4x4xf32, #dist.layout<batch : 8 {dp}, channel : 4>>
+    // CHECK-NOT: dist.reshard
+    %s = nn.sum %x : (tensor<8x4xf32, #nn.axes<batch, channel>>) -> tensor<4xf32, #nn.axes<channel>>
+    %b = nn.broadcast %s : (tensor<4xf32, #nn.axes<channel>>) -> tensor<8x4xf32, #nn.axes<batch, channel>>
+    %m = nn.mul %x, %b : (tensor<8x4xf32, #nn.axes<batch, channel>>, tensor<8x4xf32, #nn.axes<batch, channel>>) -> tensor<8x4xf32, #nn.axes<batch, channel>>
+    %l = nn.sum %m : (tensor<8x4xf32, #nn.axes<batch, channel>>) -> tensor<f32, #nn.axes<>>
+    nn.accumulate @sum, %l : tensor<f32, #nn.axes<>>
+    return
+  }
+}
