@@ -30,7 +30,7 @@ PLANS = {
 
 class WindowsTest(DriverTest):
     def test_against_pytorch(self):
-        """One step of Sgd subtracts the gradients; those of `t` are results."""
+        """One step of Sgd subtracts the gradients. The gradients of `t` are the results."""
         numbers = sorted({int(name[1:]) for name in RECORDED})
         (self.folder / "m.npar").write_text(windows_data.text(numbers))
         before = windows_data.weights(numbers)
