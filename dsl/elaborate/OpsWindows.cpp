@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t mostSteps = 1 << 20; ///< of a stride, a dilation, a spread or a padding
 
-/// How windows of `kernel` entries walk an axis: window `o` has the entries (o * stride + k * dilation - before) / spread of the axis.
+/// Windows of `kernel` entries that walk an axis. Window `o` has the entries (o * stride + k * dilation - before) / spread of the axis.
 /// `before` and `after` count entries of padding.
 struct Walk {
   int64_t size, kernel, stride, dilation, spread, before = 0, after = 0;
