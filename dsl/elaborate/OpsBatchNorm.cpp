@@ -9,7 +9,10 @@ namespace {
 
 using ast::Operator;
 
-enum Argument : size_t { X, Weight, Bias, Mean, Variance, Count, Over, Samples, Momentum, Epsilon, Statistics };
+/// Places of the arguments in a call.
+struct Argument {
+  enum : size_t { X, Weight, Bias, Mean, Variance, Count, Over, Samples, Momentum, Epsilon, Statistics };
+};
 
 /// Nodes that are added meanwhile keep float32 under types of 16 bits.
 class Unrounded {
@@ -86,12 +89,12 @@ public:
   Value run() {
     readOperands();
     readMomentum();
-    const bool isFrozen = graph.freezesStatistics(pathOf(mean)) || call.word(Statistics) == "frozen";
+    const bool isFrozen = graph.freezesStatistics(pathOf(mean)) || call.word(Argument::Statistics) == "frozen";
     if (!graph.trains || isFrozen) {
       graph.keptStates.insert(graph.keptStates.end(), {mean, variance, count});
       return byRunningStatistics();
     }
-    const int64_t group = samplesOf(call, Samples);
+    const int64_t group = samplesOf(call, Argument::Samples);
     checkGroup(group);
     return byStatisticsOf(group);
   }
@@ -100,23 +103,23 @@ private:
   //===- Arguments ----------------------------------------------------------------------------------------------------------===//
 
   void readOperands() {
-    const int operand = call.tensor(X);
+    const int operand = call.tensor(Argument::X);
     x = TensorValue{operand};
-    for (const std::string &axis : call.axes(Over)) {
+    for (const std::string &axis : call.axes(Argument::Over)) {
       if (axis != "batch")
-        call.requireAxis(Over, axis, operand, "the operand");
+        call.requireAxis(Argument::Over, axis, operand, "the operand");
       over.push_back(axis);
     }
     if (!contains(over, "batch") || !contains(formula.axesOf(x), "batch"))
-      call.reporter.fail(call.place(Over),
+      call.reporter.fail(call.place(Argument::Over),
                          "'batch_norm' normalises over samples: 'over' must have the axis 'batch', this is over " + textOf(over),
                          {"layer_norm and rms_norm normalise each sample by itself"});
     channels = without(formula.axesOf(x), over);
-    weight = TensorValue{overChannels(Weight, channels)};
-    bias = TensorValue{overChannels(Bias, channels)};
-    mean = stateOf(Mean, channels);
-    variance = stateOf(Variance, channels);
-    count = stateOf(Count, {});
+    weight = TensorValue{overChannels(Argument::Weight, channels)};
+    bias = TensorValue{overChannels(Argument::Bias, channels)};
+    mean = stateOf(Argument::Mean, channels);
+    variance = stateOf(Argument::Variance, channels);
+    count = stateOf(Argument::Count, {});
   }
 
   int overChannels(size_t i, const AxisNames &axes) {
@@ -143,20 +146,20 @@ private:
       call.reporter.fail(call.place(i),
                          argument(i) + " must be a state, which it updates: this is " +
                              (node.op == "parameter" ? "a parameter" : "a computed tensor"),
-                         {"declare it with `state NAME: " + textOf(axes) + (i == Variance ? " = ones`" : " = zeros`")});
+                         {"declare it with `state NAME: " + textOf(axes) + (i == Argument::Variance ? " = ones`" : " = zeros`")});
     return static_cast<size_t>(found - all.begin());
   }
 
   const std::string &pathOf(size_t state) const { return graph.model.parameters[state].path; }
 
   void readMomentum() {
-    const Value value = call.value(Momentum);
+    const Value value = call.value(Argument::Momentum);
     isCumulative = std::holds_alternative<None>(value);
     if (isCumulative)
       return;
     momentum = isNumber(value) ? toDouble(value) : 0;
     if (!(momentum > 0 && momentum <= 1))
-      call.reporter.fail(call.place(Momentum),
+      call.reporter.fail(call.place(Argument::Momentum),
                          "argument 'momentum' of 'batch_norm' must be above 0 and at most 1, or none for the mean of all groups, this is " +
                              (isNumber(value) ? textOf(value) : kindOf(value)),
                          {"it is the weight of the new statistics, as in PyTorch: 0.1 where Keras writes 0.9"});
@@ -166,7 +169,7 @@ private:
     const int64_t micro = graph.size("batch");
     if (group > micro)
       call.reporter.fail(
-          call.place(Samples),
+          call.place(Argument::Samples),
           "the forward pass needs the statistics of " + std::to_string(group) + " samples, and a micro-batch has " + std::to_string(micro) +
               " of them on all ranks together",
           {"make 'micro' " + std::to_string(group / micro) + " times as large, or write samples = " + std::to_string(micro)});
@@ -174,13 +177,14 @@ private:
     for (const std::string &axis : without(over, {"batch"}))
       positions *= graph.size(axis);
     if (group * positions < 2)
-      call.reporter.fail(call.place(Samples), "a group of 1 sample with 1 position has 1 value per channel, whose variance says nothing",
+      call.reporter.fail(call.place(Argument::Samples),
+                         "a group of 1 sample with 1 position has 1 value per channel, whose variance says nothing",
                          {"make 'samples' at least 2"});
     const double least = 1e-30; // of the weights of a step, which are float32
     if (graph.mayFill && !isCumulative && group < graph.batch &&
         std::pow(1 - momentum, static_cast<double>(graph.batch / group - 1)) < least)
       call.reporter.fail(
-          call.place(Momentum),
+          call.place(Argument::Momentum),
           "with momentum " + textOf(momentum) + " the first of " + std::to_string(graph.batch / group) +
               " groups of a step has no weight that float32 can hold, and it may be the only one of a batch that is filled up",
           {"make the momentum smaller, or the groups larger"});
@@ -190,7 +194,7 @@ private:
 
   /// weight / sqrt(variance + epsilon)
   Value scaleBy(const Value &spread) {
-    return formula.div(weight, formula.function("sqrt", formula.add(spread, epsilonOf(call, Epsilon))));
+    return formula.div(weight, formula.function("sqrt", formula.add(spread, epsilonOf(call, Argument::Epsilon))));
   }
 
   Value inOrder(const Value &y) { return TensorValue{ordered(graph, call.at, formula.node(y), formula.axesOf(x))}; }
