@@ -223,8 +223,8 @@ private:
 
   Value atLeastOne(const Value &number) { return formula.where(formula.less(number, 1.0), 1.0, number); }
 
-  /// x is shifted by about its mean before its squares are taken, so that a large mean costs no digits: the difference is nearly exact.
-  /// What the rounded mean leaves is the mean of the differences, and enters both statistics.
+  /// Shifts x by about its mean before squares are taken, so that a large mean costs no digits: the difference is nearly exact. The mean of
+  /// the differences is the error of the rounded mean, and enters both statistics.
   Value byStatisticsOf(int64_t group) {
     const AxisNames inside = without(over, {"batch"});
     std::optional<Unrounded> wide(graph);
@@ -252,7 +252,7 @@ private:
 
   //===- Running statistics -------------------------------------------------------------------------------------------------===//
 
-  /// With G groups in the step: r <- (1 - m)^G r + the sum of m (1 - m)^(G - 1 - g) statistic_g, which is G updates one after the other.
+  /// Adds G updates, one after the other, for the G groups of a step: r <- (1 - m)^G r + the sum of m (1 - m)^(G - 1 - g) statistic_g.
   void updateStates(int64_t group, const Value &average, const Value &spread) {
     for (size_t state : {mean, variance, count})
       call.elaborator.checkOneUpdate(state, call.at);

@@ -7,7 +7,7 @@
 
 namespace npar::engine {
 
-/// The same tensors; those of these names, which are I64, read as F64. Beyond 2^53 they are rounded.
+/// Returns a store with the same tensors, in which the I64 tensors called `names` read as F64. Counts above 2^53 are rounded.
 std::shared_ptr<const TensorStore> countsAsFloats(std::shared_ptr<const TensorStore> store, const std::set<std::string> &names);
 
 } // namespace npar::engine
