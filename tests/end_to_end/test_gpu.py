@@ -29,7 +29,7 @@ MODELS = {
     "positions bf16": [HERE / "positions.npar", *settings(compute="bf16")],
     "gemma2": ["gemma2", *settings(LLAMA, head_dim=8, window=4, cap=30.0)],
 }
-SHORT = ["gpt2", "llama bf16", "t5", "positions bf16"]
+SHORT = ["gpt2", "llama bf16", "positions bf16"]
 TINY = {"vocab": 257, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 2, "batch": 4}
 FAMILIES = {
     "gpt2": ["gpt2", *settings(TINY)],
