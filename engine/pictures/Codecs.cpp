@@ -28,6 +28,7 @@ struct Job {
   int orientation = 1;
   bool inverted = false; ///< CMYK as Adobe's programs write it
   std::vector<uint8_t *> rows = {};
+  std::vector<png_color> palette = {}; ///< the picture has indices into it
   char message[JMSG_LENGTH_MAX] = "";
 
   /// Makes room for the pixels; false, with a message, for too many.
@@ -75,8 +76,13 @@ bool decodePng(Job *job) {
     return false;
   }
   png_set_read_fn(png, job, pngReads);
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_read_info(png, info);
-  png_set_expand(png);
+  const bool hasPalette = png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE;
+  if (hasPalette)
+    png_set_packing(png); // one index per byte
+  else
+    png_set_expand(png);
   png_set_strip_16(png);
   png_set_strip_alpha(png);
   png_set_interlace_handling(png);
@@ -84,6 +90,10 @@ bool decodePng(Job *job) {
   if (job->prepare(png_get_image_width(png, info), png_get_image_height(png, info), png_get_channels(png, info))) {
     png_read_image(png, job->rows.data());
     png_read_end(png, info);
+    png_colorp colours = nullptr;
+    int number = 0;
+    if (hasPalette && png_get_PLTE(png, info, &colours, &number))
+      job->palette.assign(colours, colours + number);
     png_bytep exif = nullptr;
     png_uint_32 length = 0;
     if (png_get_eXIf_1(png, info, &length, &exif))
@@ -153,6 +163,16 @@ void jpegWarns(j_common_ptr jpeg, int level) {
 
 void jpegPrints(j_common_ptr) {}
 
+/// Each scan of a progressive file costs the time of a whole picture, however few bytes it has.
+void jpegCounts(j_common_ptr jpeg) {
+  constexpr int mostScans = 500;
+  auto *errors = reinterpret_cast<JpegErrors *>(jpeg->err);
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= mostScans)
+    return;
+  std::snprintf(errors->job->message, sizeof(errors->job->message), "it has more than the %d scans that are read", mostScans);
+  std::longjmp(errors->jump, 1);
+}
+
 void findOrientation(jpeg_decompress_struct *jpeg, Job *job) {
   for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next)
     if (marker->marker == JPEG_APP0 + 1 && marker->data_length > 6 && std::memcmp(marker->data, "Exif\0\0", 6) == 0) {
@@ -172,6 +192,9 @@ bool decodeJpeg(Job *job) {
     return false;
   }
   jpeg_create_decompress(&jpeg);
+  jpeg_progress_mgr progress = {};
+  progress.progress_monitor = jpegCounts;
+  jpeg.progress = &progress;
   jpeg_mem_src(&jpeg, job->bytes, job->size);
   jpeg_save_markers(&jpeg, JPEG_APP0 + 1, 0xFFFF);
   jpeg_read_header(&jpeg, TRUE);
@@ -188,6 +211,19 @@ bool decodeJpeg(Job *job) {
   }
   jpeg_destroy_decompress(&jpeg);
   return !job->message[0];
+}
+
+/// Refuses an index without a colour, for which libpng would take black.
+Result<Picture> fromPalette(const Picture &indices, const std::vector<png_color> &palette) {
+  Picture result(indices.height, indices.width, 3);
+  for (size_t pixel = 0; pixel < indices.bytes.size(); ++pixel) {
+    size_t index = indices.bytes[pixel];
+    if (index >= palette.size())
+      return Status::badInput("a pixel has colour " + std::to_string(index) + " of a palette of " + std::to_string(palette.size()));
+    const png_color &colour = palette[index];
+    result.bytes[3 * pixel] = colour.red, result.bytes[3 * pixel + 1] = colour.green, result.bytes[3 * pixel + 2] = colour.blue;
+  }
+  return result;
 }
 
 /// Ink to light.
@@ -214,6 +250,12 @@ Result<Picture> decodePicture(const uint8_t *bytes, size_t size, const std::stri
   Job job{bytes, size};
   if (!(isPng ? decodePng(&job) : decodeJpeg(&job)))
     return failure(std::string(isPng ? "its PNG data are damaged: " : "its JPEG data are damaged: ") + job.message);
+  if (!job.palette.empty()) {
+    Result<Picture> coloured = fromPalette(job.picture, job.palette);
+    if (!coloured.ok())
+      return failure("its PNG data are damaged: " + coloured.status().message());
+    job.picture = std::move(*coloured);
+  }
   if (job.picture.channels == 4)
     job.picture = fromCmyk(job.picture, job.inverted);
   return oriented(std::move(job.picture), job.orientation);

@@ -32,6 +32,15 @@ Size resizedTo(const Picture &picture, const Step &step, Size size) {
   return size;
 }
 
+/// Refuses too many pixels of the result, and of the picture between: antialiased resizing changes the width first.
+Result<Picture> resized(const Picture &picture, Size to, Interpolation by) {
+  int64_t between = by == Interpolation::Antialiased ? picture.height * to.width : 0;
+  if (std::max(to.height * to.width, between) > mostPixels)
+    return Status::badInput(sizeText(picture.height, picture.width) + " pixels, too long to be resized to " +
+                            sizeText(to.height, to.width));
+  return resize(picture, to.height, to.width, by);
+}
+
 /// A random part of random area and shape: ten attempts, then the centre.
 Picture randomPart(const Picture &picture, const Step &step, Draws &draws) {
   double leastArea = step.numbers[0], mostArea = step.numbers[1], leastRatio = step.numbers[2], mostRatio = step.numbers[3];
@@ -80,10 +89,7 @@ Result<Picture> prepare(Picture picture, const std::vector<Step> &steps, Size si
     switch (step.kind) {
     case PictureStepKind::Resize: {
       Size to = resizedTo(picture, step, size);
-      if (to.height * to.width > mostPixels)
-        return Status::badInput(sizeText(picture.height, picture.width) + " pixels, too long to be resized to " +
-                                sizeText(to.height, to.width));
-      picture = resize(picture, to.height, to.width, step.interpolation);
+      TRY(picture, resized(picture, to, step.interpolation));
       break;
     }
     case PictureStepKind::CenterCrop:
@@ -94,9 +100,10 @@ Result<Picture> prepare(Picture picture, const std::vector<Step> &steps, Size si
       picture = cut(picture, top - pad, left - pad, size.height, size.width);
       break;
     }
-    case PictureStepKind::RandomResizedCrop:
-      picture = resize(randomPart(picture, step, draws), size.height, size.width, step.interpolation);
+    case PictureStepKind::RandomResizedCrop: {
+      TRY(picture, resized(randomPart(picture, step, draws), size, step.interpolation));
       break;
+    }
     case PictureStepKind::Flip:
       if (draws.uniform() <= step.numbers[0])
         picture = flipped(picture);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <sstream>
+#include <zlib.h>
 
 namespace npar::pictures {
 namespace {
@@ -165,6 +166,48 @@ TEST(Pictures, HugeSizesAreRefusedBeforeMemoryIsTaken) {
   ASSERT_FALSE(picture.ok());
   EXPECT_NE(picture.status().message().find("65278 x 65278 pixels, more than the 100000000"), std::string::npos)
       << picture.status().message();
+}
+
+// libpng takes black for an index without a colour.
+TEST(Pictures, ColoursBeyondThePaletteAreRefused) {
+  std::vector<uint8_t> png = bytesOf("palette.png"); // of seven colours
+  const std::string kind = "PLTE";
+  auto chunk = std::search(png.begin(), png.end(), kind.begin(), kind.end());
+  ASSERT_NE(chunk, png.end());
+  ASSERT_EQ(chunk[-1], 3 * 7);
+  chunk[-1] = 3 * 6;
+  png.erase(chunk + 4 + 3 * 6, chunk + 4 + 3 * 7);
+  uint32_t sum = static_cast<uint32_t>(crc32(0, &*chunk, 4 + 3 * 6));
+  for (int i = 0; i < 4; ++i)
+    chunk[4 + 3 * 6 + i] = static_cast<uint8_t>(sum >> (24 - 8 * i));
+  EXPECT_EQ(decodePicture(png.data(), png.size(), "x").status().message(),
+            "cannot read picture 'x': its PNG data are damaged: a pixel has colour 6 of a palette of 6");
+}
+
+TEST(Pictures, ChecksumsOfAllChunksCount) {
+  std::vector<uint8_t> png = bytesOf("turned3.png");
+  const std::string kind = "eXIf";
+  auto chunk = std::search(png.begin(), png.end(), kind.begin(), kind.end());
+  ASSERT_NE(chunk, png.end());
+  chunk[10] ^= 1;
+  engine::Result<Picture> picture = decodePicture(png.data(), png.size(), "x");
+  ASSERT_FALSE(picture.ok()) << "its orientation is not known";
+  EXPECT_NE(picture.status().message().find("CRC"), std::string::npos) << picture.status().message();
+}
+
+// Each scan takes the time of the whole picture.
+TEST(Pictures, JpegFilesOfManyScansAreRefused) {
+  std::vector<uint8_t> jpeg = bytesOf("progressive.jpg");
+  const std::vector<uint8_t> begin = {0xFF, 0xDA};
+  auto scan = std::search(jpeg.begin(), jpeg.end(), begin.begin(), begin.end());
+  auto end = std::adjacent_find(scan + 2, jpeg.end(), [](uint8_t one, uint8_t next) { return one == 0xFF && next != 0; });
+  ASSERT_NE(end, jpeg.end());
+  const std::vector<uint8_t> first(scan, end);
+  auto at = end - jpeg.begin();
+  for (int i = 0; i < 600; ++i)
+    jpeg.insert(jpeg.begin() + at, first.begin(), first.end());
+  EXPECT_EQ(decodePicture(jpeg.data(), jpeg.size(), "x").status().message(),
+            "cannot read picture 'x': its JPEG data are damaged: it has more than the 500 scans that are read");
 }
 
 TEST(Pictures, OtherFilesAreNamed) {

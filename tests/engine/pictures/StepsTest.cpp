@@ -89,6 +89,15 @@ TEST(Steps, DrawsDependOnSeedFileEpochAndSample) {
   EXPECT_NE(prepared(numbered(32, 32), {randomCrop}, {32, 32}, 5, 0).bytes, prepared(numbered(32, 32), {randomCrop}, {32, 32}, 5, 1).bytes);
 }
 
+// A small file can be a picture that takes gigabytes between its two directions.
+TEST(Steps, LongPicturesAreNotWidened) {
+  const Picture tall(1'000'000, 1, 3);
+  const std::string said = "1000000 x 1 pixels, too long to be resized to 12 x 16384";
+  EXPECT_EQ(refused(tall, {{PictureStepKind::Resize, {12, 16384}}}, {12, 16384}), said);
+  EXPECT_EQ(refused(tall, {{PictureStepKind::RandomResizedCrop, {1, 1, 1e-6, 1e-6}}}, {12, 16384}), said);
+  EXPECT_EQ(prepared(tall, {{PictureStepKind::Resize, {12, 16384}, Interpolation::Nearest}}, {12, 16384}).width, 16384);
+}
+
 TEST(Steps, WhatDoesNotFitIsRefusedWithBothSizes) {
   EXPECT_EQ(refused(numbered(20, 30), {}, {28, 28}),
             "20 x 30 pixels, but the input takes 28 x 28; resize or cut it: `pictures: resize(28), center_crop`");
