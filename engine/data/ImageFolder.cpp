@@ -1,23 +1,29 @@
 #include "engine/data/ImageFolder.h"
 
 #include "engine/data/NumberText.h"
+#include "engine/files/Ending.h"
 #include "engine/files/Folders.h"
 #include "engine/pictures/Codecs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 namespace npar::engine {
 namespace {
 
-bool isPicture(const std::string &name) {
-  std::string ending = std::filesystem::path(name).extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name[0] != '.' && (ending == ".png" || ending == ".jpg" || ending == ".jpeg");
+bool isClass(const std::string &path, const std::string &name) {
+  std::error_code ignored;
+  return name[0] != '.' && std::filesystem::is_directory(path + "/" + name, ignored);
 }
 
 } // namespace
+
+Result<std::vector<std::string>> ImageFolder::classesIn(const std::string &path) {
+  Result<std::vector<std::string>> names = files::namesIn(path); // ascending
+  if (names.ok())
+    names->erase(std::remove_if(names->begin(), names->end(), [&](const std::string &name) { return !isClass(path, name); }), names->end());
+  return names;
+}
 
 Result<ImageFolder> ImageFolder::open(const std::string &path) {
   std::error_code ignored;
@@ -30,16 +36,15 @@ Result<ImageFolder> ImageFolder::open(const std::string &path) {
   ImageFolder result;
   result.path = path;
   int64_t others = 0;
-  std::sort(entries->begin(), entries->end());
   for (const std::string &folder : *entries) {
-    if (folder[0] == '.' || !std::filesystem::is_directory(path + "/" + folder, ignored)) {
+    if (!isClass(path, folder)) {
       others += folder[0] != '.';
       continue;
     }
     Result<std::vector<std::string>> names = files::namesIn(path + "/" + folder);
     if (!names.ok())
       return names.status();
-    auto end = std::partition(names->begin(), names->end(), isPicture);
+    auto end = std::partition(names->begin(), names->end(), files::isPictureName);
     if (end == names->begin())
       return Status::badInput("class folder '" + path + "/" + folder + "' has no PNG or JPEG file (.png, .jpg, .jpeg), among " +
                               number(static_cast<int64_t>(names->size())) + " files; remove the folder or put pictures into it");

@@ -2,6 +2,7 @@
 #include "engine/files/Fingerprint.h"
 #include "engine/files/StreamHash.h"
 
+#include "engine/files/Ending.h"
 #include "engine/files/Folders.h"
 #include "engine/files/RangeFile.h"
 
@@ -55,15 +56,16 @@ bool isDirectory(const std::string &path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// The names of the files in the sub-folders of a folder: "ants/0013.jpg". Other files and deeper folders belong to no data.
+/// The names of the pictures in the sub-folders of a folder: "ants/0013.jpg". No other file and no hidden folder belongs to the data.
 Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
   std::vector<std::string> all;
   TRY(std::vector<std::string> names, namesIn(folder));
   for (const std::string &name : names)
-    if (isDirectory(folder + "/" + name)) {
+    if (name[0] != '.' && isDirectory(folder + "/" + name)) {
       TRY(std::vector<std::string> inside, namesIn(folder + "/" + name));
       for (const std::string &file : inside)
-        all.push_back(name + "/" + file);
+        if (isPictureName(file))
+          all.push_back(name + "/" + file);
     }
   return all;
 }

@@ -99,19 +99,21 @@ TEST_F(FingerprintTest, FoldersDifferByNamesAndContents) {
     EXPECT_TRUE(found.ok()) << found.status().message();
     return std::pair(found->parts[0].hash, found->parts[1].hash);
   };
-  for (const char *name : {"a/1", "a/2", "b/1", "notes"})
+  for (const char *name : {"a/1.png", "a/2.jpg", "b/1.png", "notes"})
     write(name, name);
   for (files::FingerprintKind kind : {files::FingerprintKind::Sampled, files::FingerprintKind::Full}) {
     auto first = hashes(kind);
     write("notes", "other");
-    EXPECT_EQ(hashes(kind), first) << "a file outside of the sub-folders";
-    write("c/1", "x");
+    for (const char *other : {"a/Thumbs.db", "a/.1.png", ".cache/1.png"})
+      write(other, "x");
+    EXPECT_EQ(hashes(kind), first) << "files that are no pictures of a class";
+    write("c/1.png", "x");
     EXPECT_NE(hashes(kind).first, first.first);
     std::filesystem::remove_all(folder + "/c");
     EXPECT_EQ(hashes(kind), first);
   }
   auto first = hashes(files::FingerprintKind::Full);
-  write("b/1", "other");
+  write("b/1.png", "other");
   EXPECT_EQ(hashes(files::FingerprintKind::Full).first, first.first);
   EXPECT_NE(hashes(files::FingerprintKind::Full).second, first.second);
   std::filesystem::remove_all(folder);
