@@ -3,6 +3,7 @@
 #include "dsl/elaborate/Operation.h"
 
 #include <cmath>
+#include <set>
 
 namespace npar::dsl {
 namespace {
@@ -147,7 +148,10 @@ private:
                          argument(i) + " must be a state, which it updates: this is " +
                              (node.op == "parameter" ? "a parameter" : "a computed tensor"),
                          {"declare it with `state NAME: " + textOf(axes) + (i == Argument::Variance ? " = ones`" : " = zeros`")});
-    return static_cast<size_t>(found - all.begin());
+    const auto state = static_cast<size_t>(found - all.begin());
+    if (!roles.insert(state).second)
+      call.reporter.fail(call.place(i), argument(i) + " must be a state of its own, '" + found->path + "' is given twice");
+    return state;
   }
 
   const std::string &pathOf(size_t state) const { return graph.model.parameters[state].path; }
@@ -281,7 +285,7 @@ private:
       kept = formula.function("exp", formula.mul(number, std::log(1 - momentum)));
     else if (!isCumulative)
       kept = formula.where(isAny, 0.0, 1.0);
-    // The shares of existing groups are scaled so that old and new ones add up to 1.
+    // Scaled so that old and new shares add up to 1: exact unless a group before others is missing.
     const Value rest = isCumulative ? Value(1.0) : formula.div(formula.sub(1.0, kept), formula.where(isAny, shares, 1.0));
     renew(sums, number, kept, rest);
   }
@@ -323,6 +327,7 @@ private:
   Value x, weight, bias;
   AxisNames over, channels;
   size_t mean = 0, variance = 0, count = 0; ///< states
+  std::set<size_t> roles;                   ///< those read so far
   bool isCumulative = false;
   double momentum = 0;
   int64_t positions = 1;

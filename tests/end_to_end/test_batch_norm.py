@@ -41,6 +41,20 @@ train base for Small {{ batch {batch} optimizer Sgd(lr = 0.0) }}
 plan two for Small {{ mesh dp = 2 micro {micro} split {{ batch -> dp }} }}
 """
 
+# Groups of two samples, which the loss may ignore.
+GAP = """import "BatchNorm"
+model Gap(channels = 1, kinds = 2) {
+    axis batch, channel = channels, kind = kinds
+    input x: f32[batch, channel]
+    input y: i32[batch]
+    norm = BatchNorm(channel, [batch], samples = 2, momentum = 0.1)
+    param w: [channel, kind] = normal(0.5)
+    loss cross_entropy(project(norm(x), w), y, over = kind, ignore = -1)
+}
+train base for Gap { batch 6 optimizer Sgd(lr = 0.0) }
+plan two for Gap { mesh dp = 2 micro 1 split { batch -> dp } }
+"""
+
 
 class BatchNormTest(DriverTest):
     def train(self, values, text=MODEL, steps=pictures.STEPS, train="base", **chosen):
@@ -153,6 +167,19 @@ class BatchNormTest(DriverTest):
         for name, expected in (("running_mean", [0.2, 0.4, 0.3]), ("running_var", [0.9 + 0.2, 0.9 + 0.8, 0.9])):
             for value, wanted in zip(found["norm." + name].values, expected, strict=True):
                 self.assertAlmostEqual(value, wanted, delta=1e-6)
+
+    def test_a_missing_group_between_others(self):
+        """Its samples are ignored: the two updates weigh 0.1 and 0.1 * 0.9 ** 2, scaled to 1 - 0.9 ** 2 together."""
+        (self.folder / "m.npar").write_text(GAP)
+        x = [1.0, 3.0, 50.0, 90.0, 6.0, 12.0]
+        safetensors_file.write_values(self.folder / "d.safetensors", {"x": ("F32", [6, 1], x), "y": ("I32", [6], [0, 1, -1, -1, 1, 0])})
+        for plan in ("none", "two"):
+            self.npar("run", "m.npar", "--plan", plan, "--data", "d.safetensors", "--data-order", "sequential", "--steps", 1, "--output", "out.safetensors")
+            found = safetensors_file.read(self.folder / "out.safetensors")
+            scale = (1 - 0.9**2) / (0.1 + 0.1 * 0.9**2)
+            for name, first, earlier, later in (("running_mean", 0, 2, 9), ("running_var", 1, 2, 18), ("num_batches_tracked", None, None, None)):
+                wanted = 2 if first is None else 0.9**2 * first + scale * (0.1 * 0.9**2 * earlier + 0.1 * later)
+                self.assertAlmostEqual(found["norm." + name].values[0], wanted, delta=1e-5)
 
     def test_refused(self):
         for changed, said in (
