@@ -16,6 +16,11 @@ namespace {
 
 bool endsWithTensors(const std::string &path) { return files::endsWith(path, ".safetensors"); }
 
+bool isFolder(const std::string &path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
 /// if it is unknown.
 std::optional<DataFormat> formatOf(const GivenData &given, const std::string &path, const std::optional<DataPlan> &block) {
@@ -70,7 +75,11 @@ private:
                            nameOf(Option::Data, "INPUT=FILE") + ", with one of " + shape.names());
     std::optional<DataFormat> format = formatOf(given, path, plan);
     if (!format)
-      return noTokens();
+      return isFolder(path)
+                 ? Status::badInput(fmt::format("'{}' is a folder, and no data block reads pictures\nnpar: help: write a data block "
+                                                "for the model, with images \"FOLDER\" INPUT",
+                                                path))
+                 : noTokens();
     bool tensors = *format == DataFormat::Tensors;
     auto kindText = [](bool stream, DataFormat format) -> std::string {
       return stream                          ? "a stream of tokens"
@@ -161,10 +170,7 @@ GivenFile GivenFile::of(const std::string &text) {
 
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
-bool GivenFile::mustBeStream() const {
-  struct stat info;
-  return input.empty() && !hasTensors() && !(::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
-}
+bool GivenFile::mustBeStream() const { return input.empty() && !hasTensors() && !isFolder(path); }
 
 Status GivenData::check() const {
   if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || !program::isStream(*format)))

@@ -50,15 +50,20 @@ struct EvalFlags {
   std::vector<std::string> logs;
   std::string outputs; ///< file for predictions
 
-  /// The token file, if exactly one is given; else empty.
-  std::string stream() const { return data.files.size() == 1 && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : ""; }
+  /// The token file, if exactly one is given; else empty. In place of a data block's pictures a file has pictures, unless --tokens is
+  /// given.
+  std::string stream(const program::Program &program) const {
+    std::optional<engine::DataPlan> block = engine::DataPlan::of(program);
+    bool isPictures = data.tokens.empty() && block && block->hasPictures();
+    return data.files.size() == 1 && !isPictures && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : "";
+  }
 };
 
 /// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
 /// "bytes" for a model with 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (files::endsWith(flags.stream(), std::string(".") + kind))
+    if (files::endsWith(flags.stream(program), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))
@@ -89,7 +94,7 @@ Status findBlockFiles(const EvalFlags &flags, const NamedModel &named, const eng
 
 /// True if each token of a file except the first is a target, even if the last sample is incomplete.
 bool takesTokens(const EvalFlags &flags, const program::Program &program) {
-  return !flags.stream().empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
+  return !flags.stream(program).empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
 }
 
 /// The samples of the data block or of given files. Of split data only the part to evaluate.
@@ -109,16 +114,16 @@ Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &nam
 
 /// Sets the kind of tokens in a token file if --tokens is not given.
 Status findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  if (!flags.stream().empty() && flags.data.tokens.empty())
+  if (!flags.stream(program).empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
-  return !flags.stream().empty() && flags.data.tokens.empty() ? engine::noTokens() : Status();
+  return !flags.stream(program).empty() && flags.data.tokens.empty() ? engine::noTokens() : Status();
 }
 
 Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
   uint64_t positions = training::Evaluation::elementsOfSample(*program.results()->Get(0));
   if (takesTokens(flags, program))
-    return engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions);
+    return engine::OncePass::openTokens(flags.stream(program), *engine::tokenFormat(flags.data.tokens), shape, positions);
   TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
   return engine::OncePass::open(plan, shape, positions, training::Evaluation(program).takesWholeSamples());
 }
@@ -129,7 +134,7 @@ Result<int64_t> countData(EvalFlags &flags, const NamedModel &named, const progr
   TRY_STATUS(findTokens(flags, named, program));
   engine::BatchShape shape = engine::BatchShape::of(program);
   if (takesTokens(flags, program))
-    return engine::countTokenSamples(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape);
+    return engine::countTokenSamples(flags.stream(program), *engine::tokenFormat(flags.data.tokens), shape);
   TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
   return engine::countSamples(plan, shape);
 }
@@ -252,7 +257,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
   if (!flags.outputs.empty())
     if (Status status = files::checkWritable(flags.outputs); !status.ok())
       return fail(status);
-  if (!flags.stream().empty() && flags.data.tokens.empty())
+  if (!flags.stream(program).empty() && flags.data.tokens.empty())
     return fail(engine::noTokens());
   Outcome<std::unique_ptr<engine::OncePass>> opened = reported(openData(flags, named, program));
   if (!opened.ok())
@@ -283,7 +288,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Outcome<ProgramPointer> program = reported(job.share([&] { return makeProgram(flags, job, *named, files, made); }, Job::Ranks::Shared));
   if (!program.ok())
     return program.code();
-  if (!flags.stream().empty()) { // process 0 may have guessed it, to count the data
+  if (!flags.stream((*program)->root()).empty()) { // process 0 may have guessed it, to count the data
     Outcome<std::string> tokens = reported(job.decide([&]() -> Result<std::string> {
       return flags.data.tokens.empty() ? guessTokens(flags, *named, (*program)->root()) : flags.data.tokens;
     }));

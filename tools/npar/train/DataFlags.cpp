@@ -7,8 +7,8 @@ namespace npar::driver {
 
 void DataFlags::addFilesTo(CLI::App &app) {
   app.add_option("--data", files,
-                 "data for the inputs: tokens, or a FILE.safetensors with a tensor per input, samples first; INPUT=FILE.safetensors feeds "
-                 "a single input (default: the model's data block)")
+                 "data for the inputs: tokens, a FILE.safetensors with a tensor per input, samples first, or for a data block of pictures "
+                 "an IDX file or a folder; INPUT=FILE feeds a single input (default: the model's data block)")
       ->type_name("[INPUT=]FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
