@@ -140,7 +140,7 @@ class BadDataTest(DriverTest):
         try:
             error = self.train("--data", path, "--tokens", "bytes", code=1, env={**os.environ, "NPAR_CACHE": str(self.folder)}, **options)
         except PermissionError:
-            self.skipTest("the driver lies in a folder that nobody may enter")
+            self.skipTest("other users cannot enter the folder of the driver")
         self.assertIn("Permission denied", error)
         self.assertIn("text.txt", error)
 

@@ -71,7 +71,7 @@ def greedy(built):
 
 @torch.no_grad()
 def evaluate(model, built):
-    """The mean over all tokens but the first, each sample by itself."""
+    """The mean over all tokens except the first, each sample by itself."""
     tokens, total = random_weights.tokens(model, TOKENS), 0.0
     for begin in range(0, TOKENS - 1, LENGTH):
         inputs, targets = tokens[begin : begin + LENGTH], tokens[begin + 1 : begin + LENGTH + 1]
