@@ -234,8 +234,11 @@ private:
       reporter.fail(from.value->location, "an IDX file has one array, which has no name");
     if (node)
       needInteger(from, *node);
-    if (node && node->type.axes.size() >= 3)
+    if (node && node->type.axes.size() >= 3) {
       picture(from, *node);
+      if (node->type.element != ElementType::U8)
+        unmixed.push_back(from.input);
+    }
     bound(from, node, result);
     return result;
   }
@@ -295,6 +298,9 @@ private:
     if (!source.steps.empty() && !hasPictures && !incomplete)
       reporter.fail(source.steps[0].word.location, "these steps prepare pictures, but data block '" + data.name + "' feeds none",
                     {"`images \"FOLDER\" image` and `idx \"FILE\" image` feed pictures"});
+    if (!source.steps.empty() && !unmixed.empty())
+      reporter.fail(unmixed[0].location, "steps mix the values of u8 pictures, but input '" + unmixed[0].text + "' has other integers",
+                    {"declare it u8 if it is a picture; otherwise give arrays that have the sizes of the inputs and remove the steps"});
   }
 
   DataFeed streamFeed(const ast::DataFeed &from, const ast::DataSource &group, const DataGroup &made) {
@@ -449,6 +455,7 @@ private:
   const Sources &sources;
   Data data;
   std::vector<std::pair<std::string, Location>> known; ///< inputs that are fed
+  std::vector<ast::Name> unmixed;                      ///< inputs over rows and columns whose integers are no colours
   std::string sequence;                                ///< axis of what the stream feeds
   bool hasPictures = false, incomplete = false;
 };

@@ -10,6 +10,31 @@ namespace npar::engine {
 
 using program::InputRole;
 
+namespace {
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+/// ", resize(36), random_crop(4)"
+std::string stepsText(const std::vector<pictures::Step> &steps) {
+  std::string text;
+  for (const pictures::Step &step : steps) {
+    std::string values;
+    for (double value : step.numbers)
+      values += (values.empty() ? "" : ", ") + digits(value);
+    text += std::string(", ") + wordOf(step.kind);
+    if (step.interpolation != pictures::Interpolation::Antialiased)
+      values += std::string(values.empty() ? "" : ", ") + "by " + wordOf(step.interpolation);
+    text += values.empty() ? "" : "(" + values + ")";
+  }
+  return text;
+}
+
+} // namespace
+
 std::optional<DataPlan> DataPlan::of(const program::Program &program) {
   const program::DataBlock *block = program.data();
   if (!block)
@@ -72,17 +97,14 @@ std::string DataPlan::orderText() const {
     text += " seed " + std::to_string(*seed);
   if (last != LastBatch::Join)
     text += std::string(", ") + wordOf(last) + " last";
-  for (size_t i = 0; i < split.shares.size(); ++i) {
-    char share[32];
-    std::snprintf(share, sizeof(share), "%.9g", split.shares[i]);
-    text += std::string(i ? ", " : ", split ") + share;
-  }
+  for (size_t i = 0; i < split.shares.size(); ++i)
+    text += (i ? ", " : ", split ") + digits(split.shares[i]);
   if (!split.shares.empty())
     text += " seed " + std::to_string(split.seed);
   for (const DataFile &file : groups[0].files)
     if (file.weight)
       weights += (weights.empty() ? ", weights " : " : ") + std::to_string(file.weight);
-  return text + weights;
+  return text + weights + stepsText(training);
 }
 
 std::vector<std::string> DataPlan::paths() const {

@@ -63,7 +63,8 @@ struct DataPlan {
   int64_t reach() const;
   /// The kind of the data: "tokens u16", "tensors", "idx", "images".
   std::string stream() const;
-  /// The order of the samples in words, which differ if the order does: "shuffled", "sequential, drop last".
+  /// The order of the samples in words, and the steps that prepare them for the training. The words differ if the order or a step does:
+  /// "shuffled", "sequential, drop last", "shuffled, random_crop(4)".
   std::string orderText() const;
 };
 

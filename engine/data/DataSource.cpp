@@ -69,7 +69,8 @@ Result<std::unique_ptr<DataSource>> DataSource::open(const DataPlan &plan, uint6
   OrderSettings settings{plan.order, plan.last, plan.seed.value_or(seed), {}, {}, shape.rows};
   std::vector<std::unique_ptr<Samples>> files;
   for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {
-    Result<std::unique_ptr<Samples>> file = openSamples(plan, i, shape, {true, settings.seed});
+    Result<std::unique_ptr<Samples>> file =
+        openSamples(plan, i, shape, {plan.split.part == 0, settings.seed}); // the first part is trained on
     if (!file.ok())
       return file.status();
     settings.counts.push_back((*file)->samples());

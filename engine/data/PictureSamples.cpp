@@ -28,7 +28,7 @@ Result<std::unique_ptr<Samples>> PictureSamples::open(const DataPlan &plan, size
   if (!status.ok())
     return status;
   samples->part.emplace(samples->count, plan.split, file);
-  if (samples->samples() > 0) { // a picture that does not fit is found before the training
+  if (samples->samples() > 0 && !use.counts) { // a picture that does not fit is found before the training
     Batch trial = emptyBatch(shape);
     samples->append(0, 0, trial);
     status = samples->intact();
@@ -47,6 +47,8 @@ Status PictureSamples::openGroups() {
       folder = std::move(*opened);
       count = folder->samples();
       worthKnowing = folder->remarks();
+      if (Status status = checkClasses(group); !status.ok())
+        return status;
       if (Status status = checkFolder(group); !status.ok())
         return status;
       continue;
@@ -82,14 +84,38 @@ Status PictureSamples::checkFolder(const DataGroup &group) {
   return {};
 }
 
+/// A class is a number in all folders of a group, so they must have the same classes.
+Status PictureSamples::checkClasses(const DataGroup &group) const {
+  const std::string &path = group.files[number].path, &first = group.files[0].path;
+  if (number == 0 || std::none_of(group.feeds.begin(), group.feeds.end(), [](const DataFeed &feed) { return feed.isClass; }))
+    return {};
+  TRY(std::vector<std::string> expected, ImageFolder::classesIn(first));
+  const std::vector<std::string> &classes = folder->classes();
+  auto [here, there] = std::mismatch(classes.begin(), classes.end(), expected.begin(), expected.end());
+  if (here == classes.end() && there == expected.end())
+    return {};
+  std::string difference = here == classes.end()     ? "'" + path + "' has no class folder '" + *there + "', '" + first + "' has one"
+                           : there == expected.end() ? "'" + path + "' has a class folder '" + *here + "', '" + first + "' has none"
+                                                     : "class " + engine::number(here - classes.begin()) + " of '" + path + "' is '" +
+                                                           *here + "', that of '" + first + "' is '" + *there + "'";
+  return Status::badInput(difference + "; give the folders of a data block sub-folders of the same names");
+}
+
 /// Errors begin after the name of the file.
 Status PictureSamples::checkArray(size_t index) {
   const InputShape &input = shape.inputs[index];
   const std::vector<int64_t> &sizes = arrays[index]->shape();
   std::vector<int64_t> sample(sizes.begin() + 1, sizes.end()), wanted(input.shape.begin() + 1, input.shape.end());
-  bool isPicture = takesPictures(index) && sample.size() == 2;
-  if (!isPicture && withoutOnes(sample) != withoutOnes(wanted))
-    return Status::badInput("has samples of shape " + listText(sample) + ", but input '" + input.name + "' is " + input.typeText());
+  const bool isChanged = takesPictures(index) && !(plan.training.empty() && plan.evaluation.empty());
+  if (isChanged && !hasColours(index))
+    return Status::badInput("feeds input '" + input.name + "', which steps would change: they mix the values of u8 pictures, but " +
+                            (!input.has(255)                          ? input.rangeText()
+                             : input.type != program::ElementType::U8 ? "the input is " + input.typeText()
+                                                                      : engine::number(*input.ignore) + " does not count in the loss") +
+                            "; give arrays that have the sizes of the inputs and remove the steps");
+  if (!isPicture(index) && (isChanged || withoutOnes(sample) != withoutOnes(wanted)))
+    return Status::badInput("has samples of shape " + listText(sample) + ", but input '" + input.name + "' is " + input.typeText() +
+                            (isChanged ? "; steps prepare arrays over [row, column], or [channel, row, column] with 1 or 3 channels" : ""));
   return input.has(255) ? Status() : checkNumbers(index);
 }
 
@@ -104,10 +130,24 @@ Status PictureSamples::checkNumbers(size_t index) {
       if (!input.takes(bytes[i]))
         return Status::badInput("has in sample " + engine::number(sample) + " '" + input.name + "' " + engine::number(bytes[i]) +
                                 input.positionText(i) + ", but " + input.rangeText());
-      counts |= bytes[i] != *input.ignore;
+      counts |= bytes[i] != input.ignore;
     }
   }
   return counts ? Status() : Status::badInput("has only targets that the model ignores: there is nothing to train on");
+}
+
+bool PictureSamples::hasColours(size_t index) const {
+  const InputShape &input = shape.inputs[index];
+  return input.type == program::ElementType::U8 && input.has(255) && !input.ignore;
+}
+
+/// Over rows and columns, after the samples and perhaps channels.
+bool PictureSamples::isPicture(size_t index) const {
+  const std::vector<int64_t> &sizes = arrays[index]->shape();
+  if (!takesPictures(index) || sizes.size() < 3)
+    return false;
+  const int64_t channels = sizes.size() == 3 ? 1 : sizes[1];
+  return channels == 1 || channels == channelsOf(index) || (channels == 3 && hasColours(index));
 }
 
 int64_t PictureSamples::channelsOf(size_t index) const {
@@ -122,16 +162,27 @@ const std::string &PictureSamples::pathOf(size_t input) const {
   return std::find_if(plan.groups.begin(), plan.groups.end(), feeds)->files[number].path;
 }
 
+/// Reads a picture of an array [sample, row, column] or [sample, channel, row, column].
+Result<pictures::Picture> PictureSamples::arrayPicture(const IdxFile &array, int64_t item) const {
+  const std::vector<int64_t> &sizes = array.shape();
+  const int64_t channels = sizes.size() == 3 ? 1 : sizes[1];
+  pictures::Picture made(sizes[sizes.size() - 2], sizes.back(), channels);
+  std::vector<uint8_t> planes(array.sampleSize());
+  TRY_STATUS(array.read(item, planes.data()));
+  const int64_t pixels = made.height * made.width;
+  for (int64_t channel = 0; channel < channels; ++channel)
+    for (int64_t pixel = 0; pixel < pixels; ++pixel)
+      made.bytes[static_cast<size_t>(pixel * channels + channel)] = planes[static_cast<size_t>(channel * pixels + pixel)];
+  return made;
+}
+
 Result<pictures::Picture> PictureSamples::picture(size_t index, int64_t item, int64_t epoch) const {
   const std::vector<int64_t> &sizes = shape.inputs[index].shape;
   Result<pictures::Picture> found = pictures::Picture();
   std::string which;
   if (arrays[index]) {
-    const std::vector<int64_t> &stored = arrays[index]->shape();
-    pictures::Picture grey(stored[1], stored[2], 1);
-    if (Status status = arrays[index]->read(item, grey.bytes.data()); !status.ok())
-      return status;
-    found = pictures::withChannels(std::move(grey), channelsOf(index));
+    TRY(pictures::Picture read, arrayPicture(*arrays[index], item));
+    found = pictures::withChannels(std::move(read), channelsOf(index));
     which = "sample " + engine::number(item) + " of '" + pathOf(index) + "'";
   } else {
     found = folder->read(item, channelsOf(index));
@@ -153,7 +204,7 @@ template <typename T> Status PictureSamples::appendTo(std::vector<T> &values, co
     *to = static_cast<T>(folder->classOf(item));
     return {};
   }
-  if (const std::shared_ptr<IdxFile> &array = arrays[feed.input]; array && !(takesPictures(feed.input) && array->shape().size() == 3)) {
+  if (const std::shared_ptr<IdxFile> &array = arrays[feed.input]; array && !isPicture(feed.input)) {
     std::vector<uint8_t> bytes(array->sampleSize());
     Status status = array->read(item, bytes.data());
     std::copy(bytes.begin(), bytes.end(), to);

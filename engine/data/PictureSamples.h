@@ -14,8 +14,9 @@ namespace npar::engine {
 /// and perhaps channels before them, takes pictures, which the steps of the data block prepare. Thread-safe to read.
 class PictureSamples final : public Samples {
 public:
-  /// Refuses IDX files of different numbers of samples or of other shapes than the inputs, numbers without a class, more folders than
-  /// classes, and a first picture that does not fit. Other pictures of a folder are read when their batch is made.
+  /// Refuses IDX files of different numbers of samples or of other shapes than the inputs, numbers without a class, steps that would mix
+  /// classes, more folders than classes, folders of different classes, and a first picture that does not fit. Other pictures of a folder
+  /// are read when their batch is made.
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use);
   int64_t samples() const override { return part->size(); }
   void append(int64_t sample, int64_t epoch, Batch &batch) const override;
@@ -28,12 +29,16 @@ private:
   PictureSamples(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use)
       : plan(plan), number(file), shape(shape), use(use), arrays(shape.inputs.size()) {}
   Status openGroups();
+  Status checkClasses(const DataGroup &group) const;
   Status checkFolder(const DataGroup &group);
   Status checkArray(size_t input);
   Status checkNumbers(size_t input);
   bool takesPictures(size_t input) const { return shape.inputs[input].shape.size() >= 3; }
+  bool hasColours(size_t input) const; ///< else classes, which steps must not mix
+  bool isPicture(size_t input) const;  ///< true for the pictures of an array
   int64_t channelsOf(size_t input) const;
   const std::string &pathOf(size_t input) const;
+  Result<pictures::Picture> arrayPicture(const IdxFile &array, int64_t item) const;
   Result<pictures::Picture> picture(size_t input, int64_t item, int64_t epoch) const;
   template <typename T> Status appendTo(std::vector<T> &values, const DataFeed &feed, int64_t item, int64_t epoch) const;
 

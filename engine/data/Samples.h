@@ -8,10 +8,11 @@
 
 namespace npar::engine {
 
-/// Selects the steps that prepare pictures: those of the training, with random numbers of this seed, or those of evaluations.
+/// Selects the steps that prepare pictures: the training steps, with random numbers of this seed, or the evaluation steps.
 struct PictureUse {
   bool trains = false;
   uint64_t seed = 0;
+  bool counts = false; ///< samples are counted only: no picture is prepared
 };
 
 /// Thread-safe to read.

@@ -34,6 +34,18 @@ data photos for Photos {
 """
 
 
+ONE_INPUT = """
+model Digits(side = 8) {
+    axis batch, row = side, column = side
+    input image: u8[batch, row, column]
+    param w: [row, column] = ones
+    loss squared_error(sum(float(image) * w, over = [row, column]), sum(float(image), over = [row, column]) * 0.9)
+}
+train base for Digits { batch 4 optimizer Sgd(lr = 1e-9) }
+data digits for Digits { idx "digits-images.idx.gz" image }
+"""
+
+
 def png(height, width, color):
     """A PNG file of one colour, which gets brighter from row to row."""
 
@@ -86,6 +98,8 @@ class DigitsTest(PicturesTest):
         self.assertEqual(self.hashes(self.model, "--set", "mesh.dp=4", steps=100, name="begun"), whole)
         self.change(self.CHANGES, "")
         self.assertNotEqual(self.hashes(self.model, steps=2, name="unchanged"), whole[:2])
+        refused = self.npar("train", self.model, "--steps", 101, "--checkpoint", "whole", "--resume", code=1).error
+        self.assertIn("'shuffled, split 0.8, 0.2 seed 7, random_crop(1)', but this run uses 'shuffled, split 0.8, 0.2 seed 7'", refused)
 
     def test_files_in_place_of_the_blocks(self):
         """Unpacked, and with too few labels."""
@@ -100,9 +114,19 @@ class DigitsTest(PicturesTest):
         refused = self.npar("train", self.model, "--steps", 1, "--set", "side=11", code=1).error
         self.assertIn("sample 0 of 'digits-images.idx.gz' has 8 x 8 pixels and 1 of padding, too small for a cut of 11 x 11; resize it first", refused)
 
+    def test_one_input_in_place_of_the_block(self):
+        """A denoiser of digits: an evaluation reads an IDX file without --tokens."""
+        (self.folder / "ae.npar").write_text(ONE_INPUT)
+        (self.folder / "ae.idx").write_bytes(gzip.decompress((self.folder / "digits-images.idx.gz").read_bytes()))
+        self.npar("train", "ae.npar", "--steps", 1, "--output", "w.safetensors", "--quiet")
+        found = [self.npar_json("eval", "ae.npar", "--weights", "w.safetensors", "--quiet", *data)["loss"] for data in ([], ["--data", "ae.idx"])]
+        self.assertEqual(*found)
+        refused = self.npar("train", "ae.npar", "--set", "data=none", "--data", ".", "--steps", 1, code=1).error
+        self.assertIn("'.' is a folder, and no data block reads pictures", refused)
+
     def test_a_sheet(self):
         shown = self.npar("data", "show", self.model, "--count", 5, "--epoch", 2, "--sheet", "sheet.png").output
-        self.assertIn("idx, shuffled, split 0.8, 0.2 seed 7\n  digits-images.idx.gz, digits-labels.idx.gz: 1797 samples\n", shown)
+        self.assertIn("idx, shuffled, split 0.8, 0.2 seed 7, random_crop(1)\n  digits-images.idx.gz, digits-labels.idx.gz: 1797 samples\n", shown)
         data = (self.folder / "sheet.png").read_bytes()
         self.assertEqual(struct.unpack(">II", data[16:24]), (3 * 64 + 4 * 4, 2 * 64 + 3 * 4))
         self.npar("data", "show", self.model, "--count", 5, "--epoch", 2, "--sheet", "again.png")
@@ -169,6 +193,15 @@ class FolderTest(PicturesTest):
         self.assertIn("'photos' has 4 class folders for input 'label', but axis 'kind'", self.npar("train", "model.npar", "--steps", 1, code=1).error)
         self.assertIn("reads a folder of pictures and their classes: give the folder for all inputs, --data FOLDER",
                       self.npar("train", "model.npar", "--steps", 1, "--data", "image=photos", code=1).error)  # fmt: skip
+
+    def test_steps_of_the_training_alone_are_shown(self):
+        """Pictures of a part that is evaluated are shown as an evaluation prepares them."""
+        self.write("training: random_resized_crop   split 0.5, 0.5 seed 1", each=8)
+        self.npar("train", "model.npar", "--steps", 1, "--quiet")
+        shown = self.npar_json("data", "show", "model.npar", "--count", 2)
+        self.assertEqual(shown["order"], "shuffled, split 0.5, 0.5 seed 1, random_resized_crop(0.08, 1, 0.75, 1.33333333)")
+        refused = self.npar("data", "show", "model.npar", "--part", 2, code=1).error
+        self.assertIn("but the input takes 12 x 12; resize or cut it", refused)
 
     def test_a_sheet_has_the_names(self):
         self.write(self.RANDOM)

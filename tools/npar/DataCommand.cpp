@@ -41,7 +41,7 @@ Result<Counts> countSamples(engine::DataPlan plan, const engine::BatchShape &sha
   for (plan.split.part = 0; plan.split.part < std::max<size_t>(1, plan.split.shares.size()); ++plan.split.part) {
     std::vector<int64_t> &files = counts.emplace_back();
     for (size_t file = 0; file < plan.groups[0].files.size(); ++file) {
-      Result<std::unique_ptr<engine::Samples>> samples = engine::openSamples(plan, file, shape);
+      Result<std::unique_ptr<engine::Samples>> samples = engine::openSamples(plan, file, shape, {false, 0, /*counts=*/true});
       if (!samples.ok())
         return samples.status();
       files.push_back((*samples)->samples());

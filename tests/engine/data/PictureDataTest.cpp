@@ -107,6 +107,63 @@ TEST_F(PictureData, idxFilesFeedPicturesAndLabels) {
   }
 }
 
+// [sample, channel, row, column]
+TEST_F(PictureData, idxFilesWithChannelsArePreparedAsPictures) {
+  const std::string colours("\1\2\3\4\x11\x12\x13\x14\x21\x22\x23\x24", 12);
+  DataPlan plan = arrays(file("i", idx({1, 3, 2, 2}, colours)), file("l", idx({1}, std::string(1, 0))));
+  auto first = [&](const std::vector<int64_t> &sizes) {
+    auto source = DataSource::open(plan, 0, pictureShape(1, sizes));
+    EXPECT_TRUE(source.ok()) << source.status().message();
+    return source.ok() ? std::get<std::vector<uint8_t>>((*source)->batch(0)[0]) : std::vector<uint8_t>();
+  };
+  EXPECT_EQ(first({3, 2, 2}), std::vector<uint8_t>(colours.begin(), colours.end()));
+  plan.training = {{PictureStepKind::Flip, {1}}};
+  EXPECT_EQ(first({3, 2, 2}), (std::vector<uint8_t>{2, 1, 4, 3, 0x12, 0x11, 0x14, 0x13, 0x22, 0x21, 0x24, 0x23}));
+  plan.groups[0].files[0].path = file("g", idx({1, 1, 2, 2}, "abcd"));
+  EXPECT_EQ(first({1, 2, 2}), (std::vector<uint8_t>{'b', 'a', 'd', 'c'}));
+  EXPECT_EQ(first({2, 2}), (std::vector<uint8_t>{'b', 'a', 'd', 'c'}));
+  const std::string &path = plan.groups[0].files[0].path = file("last", idx({1, 2, 2, 1}, "abcd"));
+  EXPECT_EQ(refused(plan, pictureShape(1, {2, 2})),
+            "'" + path +
+                "' has samples of shape [2, 2, 1], but input 'image' is u8 [batch 1, row 2, column 2]; steps prepare arrays over "
+                "[row, column], or [channel, row, column] with 1 or 3 channels");
+  plan.training.clear();
+  EXPECT_EQ(first({2, 2}), (std::vector<uint8_t>{'a', 'b', 'c', 'd'}));
+}
+
+// The mean of two classes is none.
+TEST_F(PictureData, stepsThatWouldMixClassesAreRefused) {
+  DataPlan plan = arrays(file("i", idx({1, 2, 2}, "abcd")), file("l", idx({1}, std::string(1, 0))));
+  auto said = [&](const BatchShape &shape) {
+    EXPECT_EQ(refused(plan, shape), "");
+    DataPlan steps = plan;
+    steps.evaluation = {{PictureStepKind::Resize, {}}};
+    std::string text = refused(steps, shape),
+                begin = "'" + plan.groups[0].files[0].path +
+                        "' feeds input 'image', which steps would change: they mix the values of u8 pictures, but ";
+    EXPECT_EQ(text.rfind(begin, 0), 0u) << text;
+    return text.substr(std::min(text.size(), begin.size()));
+  };
+  const std::string help = "; give arrays that have the sizes of the inputs and remove the steps";
+  BatchShape shape = pictureShape(1, {2, 2});
+  shape.inputs[0].ignore = 255;
+  EXPECT_EQ(said(shape), "255 does not count in the loss" + help);
+  shape.inputs[0].ignore.reset();
+  shape.inputs[0].range = {200, "kinds", ""};
+  EXPECT_EQ(said(shape), "axis 'kinds' has 200 classes, 0 to 199" + help);
+  shape.inputs[0].range = {};
+  shape.inputs[0].type = program::ElementType::I32;
+  EXPECT_EQ(said(shape), "the input is i32 [batch 1, row 2, column 2]" + help);
+}
+
+// A training cannot continue with pictures that are changed in another way.
+TEST_F(PictureData, stepsBelongToTheOrder) {
+  DataPlan plan = folders();
+  plan.training = {
+      {PictureStepKind::Resize, {}, pictures::Interpolation::Nearest}, {PictureStepKind::RandomCrop, {4}}, {PictureStepKind::Flip, {0.5}}};
+  EXPECT_EQ(plan.orderText(), "sequential, resize(by nearest), random_crop(4), flip(0.5)");
+}
+
 TEST_F(PictureData, idxFilesThatAreNotIntactAreRefused) {
   std::string good = idx({2, 3}, "abcdef");
   EXPECT_EQ(refusedFile("ab"), "it has 2 bytes, fewer than the 4 at its beginning");
@@ -185,6 +242,27 @@ TEST_F(PictureData, foldersThatDoNotFitAreRefused) {
   for (const char *name : {"b", "c", "d"})
     picture(std::string("photos/") + name + "/a.png", 2, 2, 1);
   EXPECT_EQ(refused(folders(), shape), "'" + photos + "' has 4 class folders for input 'label', but axis 'classes' has 3 classes, 0 to 2");
+}
+
+// A class has one number in all of them.
+TEST_F(PictureData, foldersOfOneBlockHaveTheSameClasses) {
+  for (const char *name : {"photos/cat/a.png", "photos/dog/a.png", "more/cat/a.png", "more/dog/a.png"})
+    picture(name, 2, 2, 1);
+  DataPlan plan = folders();
+  const std::string first = folder + "/photos", second = folder + "/more",
+                    help = "; give the folders of a data block sub-folders of the same names";
+  plan.groups[0].files.push_back({second, DataFormat::Images});
+  BatchShape shape = pictureShape(4, {3, 2, 2});
+  EXPECT_EQ(refused(plan, shape), "");
+  std::filesystem::rename(second + "/cat", second + "/bird");
+  EXPECT_EQ(refused(plan, shape), "class 0 of '" + second + "' is 'bird', that of '" + first + "' is 'cat'" + help);
+  std::filesystem::rename(second + "/bird", second + "/cat");
+  std::filesystem::rename(second + "/dog", folder + "/dog");
+  EXPECT_EQ(refused(plan, shape), "'" + second + "' has no class folder 'dog', '" + first + "' has one" + help);
+  std::swap(plan.groups[0].files[0], plan.groups[0].files[1]);
+  EXPECT_EQ(refused(plan, shape), "'" + first + "' has a class folder 'dog', '" + second + "' has none" + help);
+  plan.groups[0].feeds.pop_back(); // pictures alone have no classes
+  EXPECT_EQ(refused(plan, pictureShape(1, {3, 2, 2}, /*labels=*/false)), "");
 }
 
 // A damaged picture after the first one is an error of its batch, with its path, and of no batch before it.
