@@ -285,7 +285,7 @@ private:
       kept = formula.function("exp", formula.mul(number, std::log(1 - momentum)));
     else if (!isCumulative)
       kept = formula.where(isAny, 0.0, 1.0);
-    // Scaled so that old and new shares add up to 1: exact unless a group before others is missing.
+    // Scaled so that old and new shares add up to 1: exact unless a group between others is missing.
     const Value rest = isCumulative ? Value(1.0) : formula.div(formula.sub(1.0, kept), formula.where(isAny, shares, 1.0));
     renew(sums, number, kept, rest);
   }
