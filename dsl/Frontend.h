@@ -37,8 +37,8 @@ struct FrontendOptions {
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
-  /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without
-  /// figures of float64 has those of float32.
+  /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), a machine without
+  /// figures of float64 has those of float32, and an evaluation may have nothing to evaluate.
   bool damped = false;
 };
 

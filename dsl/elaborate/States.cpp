@@ -76,6 +76,9 @@ void ModelElaborator::log(const Statement &s, Scope &scope) {
     }
   value.node = stepValue(s, scope, "a number of the log");
   const AxisNames &axes = graph.type(value.node).axes;
+  if (graph.routingOfRows(value.node))
+    reporter.fail(s.value->location, "the log holds no rows of experts, whose number depends on the plan: this is over " + textOf(axes),
+                  {"bring them back to their positions with `combine` and reduce that"});
   if (axes.size() > 1)
     reporter.fail(s.value->location, "the log holds numbers and lists, this is over " + textOf(axes),
                   {"reduce it over all axes except one"});

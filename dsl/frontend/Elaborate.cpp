@@ -342,7 +342,7 @@ private:
   void leaveOutMixedMeasures(Model &made) {
     for (const auto &[name, at] : leaveOutMixed(made))
       reporter.warning(at, name + " is left out of the evaluation: it is computed from several samples together");
-    if (!hasResults(made))
+    if (!hasResults(made) && !options.damped)
       reporter.error(model->name.location, "nothing of model '" + made.name + "' can be evaluated");
   }
 

@@ -1,5 +1,6 @@
 """Plans for routed experts: each computes what one rank computes, for three models, with padding and with experts that no token chooses."""
 
+import itertools
 import json
 import pathlib
 import re
@@ -135,6 +136,9 @@ plan shared(buffer = none) for Two {
 }
 """
 
+# The same with a function between the products, whose rows a plan can bring to all ranks.
+BETWEEN = TWO.replace("combine(einsum(dispatch(x,", "combine(silu(einsum(dispatch(x,").replace("over = embed), weight)", "over = embed)), weight)")
+
 
 def plans():
     """Pairs of a plan and whether the short form checks it. A plan is a train block, the name of a plan and its settings."""
@@ -161,6 +165,15 @@ class PlansTest(DriverTest):
         (self.folder / "two.npar").write_text(TWO)
         for buffer in ("none", 1.4):
             self.assertTrue(self.npar_json("verify", "two.npar", *settings(buffer=buffer))["ok"])
+
+    def test_rows_of_all_ranks(self):
+        """Ranks that share experts have the same samples, so they bring their rows together: an operation on all rows has ends of no rank."""
+        rules = ("expert -> ep by all_to_all in op grouped", "expert -> none in op silu  expert -> ep in op grouped")
+        for rule, buffer in itertools.product(rules, ("none", 1)):
+            with self.subTest(rule, buffer=buffer):
+                text = BETWEEN.replace("expert -> ep in op grouped  batch -> ep", rule)
+                (self.folder / "between.npar").write_text(text.replace("experts buffer buffer", "experts buffer buffer  compute f64"))
+                self.assertTrue(self.npar_json("verify", "between.npar", *settings(buffer=buffer), code=None)["ok"])
 
     def inspect(self, *arguments, view=()):
         return self.npar("inspect", *view, HERE / "expert_plans.npar", *arguments).output

@@ -94,6 +94,7 @@ class TorchtitanCasesTest(CasesTest):
                 self.assertRegex(plan, r"seq +-> cp by gather\n")
                 report = self.npar("simulate", "--from", self.write("run.toml", run), "--machine", "dgx-h100", "--hosts", 1, *config, 8).output
                 self.assertIn(f"ep {ep} of these and of cp, cp 2", report)
+                self.assertEqual(self.run_of("run.toml", run, *config, 8)["mesh"]["ep"], ep)
                 written = self.npar("simulate", "--from", self.write("run.toml", run), *self.H100, *config, 8, "--as", "torchtitan").output
                 self.assertIn(f"expert_parallel_degree = {ep}\nexpert_tensor_parallel_degree = 1\n", written)
                 again = self.plan_of("run.toml", written, *config, 8)
@@ -150,6 +151,9 @@ plan context for Mixtral {
         written = self.npar("inspect", path, "--plan", "context", *sizes, "--as", "torchtitan").output
         for line in ("data_parallel_shard_degree = 4", "expert_parallel_degree = 4", "context_parallel_degree = 2"):
             self.assertIn(line + "\n", written)
+        swapped = self.write("swapped.npar", path.read_text().replace("expert -> ep, cp", "expert -> cp, ep"))
+        error = self.npar("inspect", swapped, "--plan", "context", *sizes, "--as", "torchtitan", code=1).error
+        self.assertIn("help: write `expert -> ep, cp in op grouped`", error)
         self.assertIn("Megatron-LM splits experts over one mesh axis", self.npar("inspect", path, "--plan", "context", *sizes, "--as", "megatron", code=1).error)
 
     def test_models(self):

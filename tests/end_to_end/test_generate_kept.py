@@ -34,6 +34,24 @@ model Places(vocab = 17, width = 8, length = 12) {
 train base for Places { batch 2 optimizer Sgd(lr = 0.1) }
 """
 
+BIASES = """import "Embedding"
+import "Projection"
+model Biases(vocab = 61, width = 8, length = 20, experts = 4) {
+    axis batch, seq = length, vocab, embed = width, expert = experts, slot = 2
+    input tokens, targets: i32[batch, seq]
+    param w: [expert, embed] = normal(0.5)
+    param b: [expert, embed] = normal(0.5)
+    table  = Embedding(vocab, embed)
+    router = Projection(embed, expert, 0.5)
+    x = table(tokens)
+    best = top_k(router(x), along = slot, over = expert)
+    rows = dispatch(x, best, along = slot, to = expert)
+    y = x + combine(rows * w + b, softmax(gather(router(x), best, over = expert), over = slot))
+    loss cross_entropy(project(y, table.weight), targets, over = vocab)
+}
+train base for Biases { batch 2 optimizer Sgd(lr = 0.1) }
+"""
+
 # All features of scores, and parameters over the sequence.
 SCORES = """import "Embedding"
 import "Linear"
@@ -188,6 +206,13 @@ class KeptTest(DriverTest):
     def test_scores(self):
         (self.folder / "scores.npar").write_text(SCORES)
         said, expected, flags = self.trained("scores.npar", "Scores")
+        self.assertNotIn("whole sequence", said.error)
+        self.compare(self.generate(*flags), expected)
+
+    def test_biases_of_experts(self):
+        """Each row finds its expert's bias by the place of its choice."""
+        (self.folder / "biases.npar").write_text(BIASES)
+        said, expected, flags = self.trained("biases.npar", "Biases")
         self.assertNotIn("whole sequence", said.error)
         self.compare(self.generate(*flags), expected)
 

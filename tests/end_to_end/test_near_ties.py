@@ -8,6 +8,26 @@ from driver import LONG, DriverTest, settings
 FILE = pathlib.Path(__file__).resolve().parent / "near_ties.npar"
 BATCHES, SAMPLES, LENGTH, NEAR, MARGIN = 3, 16, 8, 3, 1e-4
 
+# %: what the router reads, and its scores.
+SEVERAL = """import "BatchNorm"
+import "Projection"
+model Several(width = 8, length = 6, experts = 8) {
+    axis batch, seq = length, embed = width, other = width, expert = experts, slot = 2
+    input x: f32[batch, seq, embed]
+    param w: [expert, embed, other] = normal(0.5)
+    param v: [expert, other, embed] = normal(0.5)
+    norm = BatchNorm(embed, [batch, seq], samples = 4)
+    router = Projection(embed, expert, 0.5)
+    y = %s
+    p = softmax(router(y), over = expert)
+    best = top_k(%s, along = slot, over = expert)
+    rows = dispatch(y, best, along = slot, to = expert)
+    z = combine(einsum(silu(einsum(rows, w, over = embed)), v, over = other), gather(p, best, over = expert))
+    loss sum(z * z, over = embed)
+}
+train base for Several { batch 16 optimizer Sgd(lr = 0.01) }
+"""
+
 
 class NearTiesTest(DriverTest):
     def report(self, **changes):
@@ -77,6 +97,21 @@ class NearTiesTest(DriverTest):
         self.assertGreater(report["choices"]["flipped"], 0)
         self.assertTrue(checks["in bf16: choices"]["ok"])
         self.assertGreater(checks["in bf16: loss"]["max_relative_error"], 1e-3)
+
+    def test_statistics_of_several_samples(self):
+        """A training normalises by its samples, an evaluation by running statistics. So the evaluation's choices are no measure of the training."""
+        (self.folder / "several.npar").write_text(SEVERAL % ("norm(3.0 * x + 2.0)", "p"))
+        report = self.npar_json("verify", "several.npar", "--plan", "none", "--set", "compute=bf16", "--set", "micro=8", code=None)
+        checks = {check["name"]: check for check in report["checks"]}
+        self.assertTrue(checks["in bf16: choices"]["ok"])
+        self.assertLess(checks["in bf16: loss"]["max_relative_error"], 0.05)
+
+    def test_no_evaluation(self):
+        """Nothing is left to evaluate where the only loss depends on several samples."""
+        (self.folder / "several.npar").write_text(SEVERAL % ("x", "p * (1.5 - mean(p, over = [batch, seq], samples = 4))"))
+        report = self.npar_json("verify", "several.npar", "--plan", "none", "--set", "compute=bf16", "--set", "micro=8", code=None)
+        (check,) = (check for check in report["checks"] if check["name"] == "in bf16: choices")
+        self.assertIn("not compared: no evaluation makes them", check["detail"])
 
     def test_models_without_choices(self):
         report = self.npar_json("verify", "mlp", "--plan", "none", "--set", "compute=bf16")

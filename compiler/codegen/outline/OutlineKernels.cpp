@@ -27,10 +27,11 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
   void runOnOperation() override;
 
-  /// A block whose products are steps, and the rows of its ops that exist.
+  /// A block whose products are steps.
   struct Prepared {
     Block &block;
-    llvm::DenseMap<Operation *, nn::ExistingRows> existing;
+    llvm::DenseMap<Operation *, nn::ExistingRows> existing; ///< the rows of its ops that exist
+    llvm::DenseSet<Operation *> skipping;                   ///< sums of rows into a table, which skip the others
   };
   FailureOr<Prepared> prepare(Block &block, ReadersOfRows &readers);
   LogicalResult outline(const Prepared &prepared);
@@ -62,7 +63,7 @@ static std::string nameOf(ArrayRef<Operation *> group) {
   return llvm::join(names, "_");
 }
 
-// The part of a kernel's elements that exists if the load of experts is balanced.
+// The part of its elements that a kernel of existing rows computes if the load of experts is balanced.
 static double filledOf(ArrayRef<Operation *> group, const llvm::DenseMap<Operation *, nn::ExistingRows> &existing) {
   Operation *widest = *llvm::max_element(group, [](Operation *a, Operation *b) { return nn::loopVolume(a) < nn::loopVolume(b); });
   auto rows = existing.find(widest);
@@ -164,10 +165,13 @@ FailureOr<ExportOutlineKernels::Prepared> ExportOutlineKernels::prepare(Block &b
     return failure();
   dropUnusedViews(block);
   RowEnds ends(block);
+  llvm::DenseSet<Operation *> skipping;
   for (auto scatter : llvm::to_vector(block.getOps<nn::ScatterAddOp>()))
-    if (ends.skipOthers(scatter))
+    if (ends.skipOthers(scatter)) {
       readers.skips(scatter);
-  return Prepared{block, std::move(existing)};
+      skipping.insert(scatter);
+    }
+  return Prepared{block, std::move(existing), std::move(skipping)};
 }
 
 LogicalResult ExportOutlineKernels::outline(const Prepared &prepared) {
@@ -198,7 +202,9 @@ LogicalResult ExportOutlineKernels::outline(const Prepared &prepared) {
     rank::ExistingAttr ofRows = ends.ofKernel(group, results.getArrayRef(), needZeros);
     if (ofRows)
       operands.push_back(ends.of(results.front().getDefiningOp()));
-    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filledOf(group, prepared.existing), ofRows));
+    bool skips = ofRows || llvm::any_of(group, [&](Operation *op) { return prepared.skipping.contains(op); });
+    double filled = skips ? filledOf(group, prepared.existing) : 1;
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filled, ofRows));
     if (failed(kernel))
       return failure();
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);

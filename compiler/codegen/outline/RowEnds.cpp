@@ -23,6 +23,10 @@ static StringAttr rowOf(Type type) {
 
 static bool isOfFloatRows(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())) && rowOf(value.getType()); }
 
+/// The number of rows of a tensor with one axis of them. It tells rows of one rank or round from those of several, whose axis has the same
+/// name.
+static int64_t countRows(Value value) { return nn::sizeOf(value.getType(), rowOf(value.getType())); }
+
 //===- Readers of all rows ---------------------------------------------------------------------------------------------------===//
 
 ReadersOfRows::ReadersOfRows(ModuleOp module) {
@@ -90,17 +94,25 @@ void RowEnds::start(Value rows, const Source &source) {
   if (!isOfFloatRows(rows))
     return;
   sources.push_back(source);
+  const int64_t count = countRows(rows);
   SmallVector<Value> waiting{rows};
   llvm::DenseSet<Value> seen{rows};
   llvm::DenseSet<Operation *> visited;
+  // The ends are of one rank or round: the walk ends at ops that put rows of several together, and at those that take rows out of them.
+  auto isOther = [&](Value value) { return isOfFloatRows(value) && countRows(value) != count; };
+  auto makesOthers = [&](Operation *op) {
+    bool hasRows = llvm::any_of(op->getResults(), isOfFloatRows);
+    return hasRows ? llvm::any_of(op->getResults(), isOther) : llvm::any_of(op->getOperands(), isOther);
+  };
   auto add = [&](Value value) {
-    if (isOfFloatRows(value) && seen.insert(value).second)
+    if (isOfFloatRows(value) && !isOther(value) && seen.insert(value).second)
       waiting.push_back(value);
   };
   Operation *maker = source.user->getOperand(source.operand).getDefiningOp();
   SmallVector<Operation *> early;
   auto visit = [&](Operation *op) {
-    if (isa<rank::MatmulOp, dist::AllToAllOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || !visited.insert(op).second)
+    if (isa<rank::MatmulOp, dist::AllToAllOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || makesOthers(op) ||
+        !visited.insert(op).second)
       return;
     if (maker && op->isBeforeInBlock(maker))
       early.push_back(op);

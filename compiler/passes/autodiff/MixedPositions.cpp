@@ -59,6 +59,9 @@ private:
       axes.insert(locate.getAlongAttr());
     } else if (auto dispatch = dyn_cast<DispatchOp>(op)) {
       axes.insert(dispatch.getRowAttr());
+    } else if (auto gather = dyn_cast<GatherOp>(op); gather && axes.contains(gather.getAxisAttr())) {
+      if (!gather.getIdx().getDefiningOp<LocateOp>()) // else it finds the entry of each row
+        return false;
     } else if (!isa<CollectOp, GroupedOp, CountBelowOp>(op) && llvm::any_of(axes, [&](StringAttr axis) { return mixes(op, axis); })) {
       return false;
     }

@@ -403,21 +403,21 @@ func.func @grouped_accumulate(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>
 // CHECK: rank.launch @silu_0(
 // CHECK: rank.launch @exp_0(
 // CHECK: rank.launch @exp_1(
-// CHECK: rank.kernel @silu_0 attributes {extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
-// CHECK: rank.kernel @exp_0 attributes {extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
+// CHECK: rank.kernel @silu_0 attributes {existing = {{.*}}, extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
+// CHECK: rank.kernel @exp_0 attributes {existing = {{.*}}, extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
 // CHECK: rank.kernel @exp_1 attributes {extent = {{[0-9]+}} : i64, flops
-!x = tensor<2x6x8xf32, #nn.axes<batch, row, embed>>
-!y = tensor<2x6x8xf32, #nn.axes<batch, row, hidden>>
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!y = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, hidden>>
 !z = tensor<2x6x8xf32, #nn.axes<batch, seq, hidden>>
 !r = tensor<2x3xi32, #nn.axes<batch, expert>>
 func.func @existing_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r, %z: !z)
-    -> (tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>, !z) {
+    -> (tensor<2x6x8xf32, #nn.axes<batch, expert.rows.other, hidden>>, !z) {
   %s = nn.silu %x : (!x) -> !x
-  %y = nn.grouped %s, %w, %first, %last of "expert" along "row" {filled = 0.25 : f64} : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
-  %n = nn.rename %y from "row" to "other" : (!y) -> tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>
-  %e = nn.exp %n : (tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>) -> tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>
+  %y = nn.grouped %s, %w, %first, %last of "expert" along "expert.rows.row" {filled = 0.25 : f64} : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
+  %n = nn.rename %y from "expert.rows.row" to "expert.rows.other" : (!y) -> tensor<2x6x8xf32, #nn.axes<batch, expert.rows.other, hidden>>
+  %e = nn.exp %n : (tensor<2x6x8xf32, #nn.axes<batch, expert.rows.other, hidden>>) -> tensor<2x6x8xf32, #nn.axes<batch, expert.rows.other, hidden>>
   %f = nn.exp %z : (!z) -> !z
-  return %e, %f : tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>, !z
+  return %e, %f : tensor<2x6x8xf32, #nn.axes<batch, expert.rows.other, hidden>>, !z
 }
 
 // -----
@@ -463,6 +463,29 @@ func.func @sum_of_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hid
   %n = nn.rename %x from "expert.rows.row" to "expert.rows.row.local" : (!x) -> !l
   %t = nn.sum %l : (!l) -> tensor<8xf32, #nn.axes<embed>>
   return %y, %t : !y, tensor<8xf32, #nn.axes<embed>>
+}
+
+// -----
+// Rows of all ranks have the ends of none of them: kernels compute all places. The rows of one rank have theirs again.
+// CHECK-LABEL: func.func @rows_of_all_ranks
+// CHECK: rank.kernel @silu_0 attributes {extent = {{[0-9]+}} : i64, flops
+// CHECK: rank.kernel @slice_exp_0 attributes {existing = #rank.existing<{{.*}}filled = 2.500000e-01 : f64
+!x = tensor<2x6x8xf32, #dist.layout<batch : 2, expert.rows.row : 12 {ep}, embed : 8>>
+!all = tensor<2x12x8xf32, #dist.layout<batch : 2, expert.rows.row : 12, embed : 8>>
+!w = tensor<3x8x8xf32, #dist.layout<expert : 6 {ep}, embed : 8, hidden : 8>>
+!v = tensor<3x8x8xf32, #dist.layout<expert : 6 {ep}, hidden : 8, embed : 8>>
+!h = tensor<2x6x8xf32, #dist.layout<batch : 2, expert.rows.row : 12 {ep}, hidden : 8>>
+!r = tensor<2x3xi32, #dist.layout<batch : 2, expert : 6 {ep}>>
+module attributes {dist.mesh = #dist.mesh<ep = 2>} {
+  func.func @rows_of_all_ranks(%h: !h, %w: !w, %v: !v, %first: !r, %last: !r) -> !h {
+    %x = nn.grouped %h, %v, %first, %last of "expert" along "expert.rows.row" {filled = 0.25 : f64, pieces = 2 : i64} : (!h, !v, !r, !r) -> !x
+    %all = dist.all_gather %x {axes = ["ep"], dim = "expert.rows.row"} : !x -> !all
+    %s = nn.silu %all : (!all) -> !all
+    %own = dist.slice %s {axes = ["ep"], dim = "expert.rows.row"} : !all -> !x
+    %e = nn.exp %own : (!x) -> !x
+    %y = nn.grouped %e, %w, %first, %last of "expert" along "expert.rows.row" {filled = 0.25 : f64, pieces = 2 : i64} : (!x, !w, !r, !r) -> !h
+    return %y : !h
+  }
 }
 
 // -----

@@ -128,6 +128,9 @@ private:
         ep = axis;
       else
         return error(rule.location, fmt::format("{} splits experts over one mesh axis", name));
+    if (!expertsOver.empty() && mesh.back() != expertsOver)
+      error(rule.location, fmt::format("{} splits experts over data parallelism first, and over context parallelism within it", name),
+            fmt::format("write `{} -> {}, {} in op grouped`", rule.axis, mesh.back(), expertsOver));
     if (!ep.empty() && !splits("batch", ep))
       error(rule.location, fmt::format("{} shares experts among ranks with other samples", name),
             fmt::format("add '{}' to the rule of 'batch'", ep));

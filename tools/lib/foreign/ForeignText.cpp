@@ -79,7 +79,7 @@ OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model
   OrderedJson json = {{"file", request.from}, {"program", run.program->name()}};
   for (const Constant &one : run.constants)
     json["model"][one.name] = one.value;
-  json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"ep", run.ep}, {"cp", run.cp}, {"tp", run.tp}};
+  json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"ep", run.expertRanks()}, {"cp", run.cp}, {"tp", run.tp}};
   json["batch"] = run.batch;
   json["micro"] = run.micro;
   json["micros"] = microsOf(run);

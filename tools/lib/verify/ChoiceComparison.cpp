@@ -1,6 +1,7 @@
 // Makes the two evaluations, gives one the choices of the other, and compares step by step.
 #include "tools/lib/verify/ChoiceComparison.h"
 
+#include "dsl/NeededNodes.h"
 #include "engine/program/Precision.h"
 #include "engine/training/MeasureSum.h"
 #include "tools/lib/verify/OneRank.h"
@@ -256,12 +257,21 @@ private:
   std::optional<Evaluator> plan, exact;
 };
 
-/// True if a training computes something else than an evaluation: dropout.
-bool hasDropout(const dsl::Model &model) {
-  return std::any_of(model.nodes.begin(), model.nodes.end(), [](const dsl::Node &node) {
+/// True if a training's choices depend on something that an evaluation computes otherwise: dropout, or statistics of several samples.
+bool choosesOtherwise(const Elaborated &training) {
+  const dsl::Model &model = training.text.program.model;
+  std::vector<int> choices;
+  for (const TopChoice &choice : training.choices)
+    choices.push_back(choice.node);
+  const std::vector<bool> needed = dsl::neededFor(model, choices);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const dsl::Node &node = model.nodes[i];
     auto rate = node.attributes.find(node.op == "dropout" ? "rate" : "dropout");
-    return rate != node.attributes.end() && std::get<double>(rate->second) > 0;
-  });
+    const bool isDropped = rate != node.attributes.end() && std::get<double>(rate->second) > 0;
+    if (needed[i] && (isDropped || node.op == "group_total" || node.op == "total"))
+      return true;
+  }
+  return false;
 }
 
 /// True if two texts choose at the same places.
@@ -308,7 +318,7 @@ Result<std::unique_ptr<ChoiceComparison>> ChoiceComparison::create(const Request
   Programs compiled;
   TRY(compiled.plan, compile(evaluation, writeChoices, request.ranks));
   TRY(compiled.exact, compile(exact, takeAndWriteChoices, Ranks::AllInEach));
-  if (!hasDropout(training.text.program.model) && choosesAlike(evaluation, training)) {
+  if (!choosesOtherwise(training) && choosesAlike(evaluation, training)) {
     TRY(compiled.training, compile(training, takeChoices, Ranks::AllInEach));
   }
   return std::unique_ptr<ChoiceComparison>(std::make_unique<StepByStep>(request, std::move(compiled), std::move(report)));

@@ -30,7 +30,7 @@ public:
 private:
   template <typename Op> void start(Op op, ArrayRef<Value> values) {
     for (Value value : values)
-      add(value, {op.getRowAttr(), op.getLast(), op.getAxisAttr(), op.getFilled().convertToDouble()});
+      add(value, {op.getRowAttr(), op.getFilled().convertToDouble()});
   }
 
   void add(Value value, const ExistingRows &rows) {

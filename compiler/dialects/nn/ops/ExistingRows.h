@@ -7,12 +7,10 @@
 
 namespace npar::nn {
 
-/// The rows of an op that belong to an entry, as the grouped product that these rows meet has them.
+/// The rows of an op that belong to an entry: as many as the grouped product has that these rows meet.
 struct ExistingRows {
-  mlir::StringAttr row;     ///< the axis of rows in the op
-  mlir::Value last;         ///< for each sample and entry the row after its last one; see nn.grouped
-  mlir::StringAttr entries; ///< the axis of entries in `last`
-  double filled = 1;        ///< the part of the rows that exists if the load is balanced
+  mlir::StringAttr row; ///< the axis of rows in the op
+  double filled = 1;    ///< the part of the rows that exists if the load is balanced
 };
 
 /// Returns whether an axis is one of spread rows (place-spread-rows), under the name that no rule splits too.

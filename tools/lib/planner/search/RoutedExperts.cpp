@@ -26,8 +26,7 @@ int64_t RoutedExperts::rounds(int64_t ep, double buffer) const {
 
 bool countsPositions(const dsl::Program &program) {
   return std::any_of(program.model.nodes.begin(), program.model.nodes.end(), [](const dsl::Node &node) {
-    return node.op == "dispatch" || (node.op == "cumsum" && textOf(node, "end") == "seq") ||
-           (node.op == "queue" && textOf(node, "axis") == "seq");
+    return node.op == "dispatch" || node.op == "queue" || (node.op == "cumsum" && textOf(node, "end") == "seq");
   });
 }
 
