@@ -9,8 +9,9 @@ namespace npar::dsl {
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> result = elementwiseOperations();
-    for (const auto &family : {integerOperations(), reductionOperations(), contractionOperations(), attentionOperations(),
-                               alongOperations(), expertOperations(), queueOperations(), windowOperations(), batchNormOperations()})
+    for (const auto &family :
+         {integerOperations(), reductionOperations(), contractionOperations(), attentionOperations(), alongOperations(), expertOperations(),
+          queueOperations(), windowOperations(), batchNormOperations(), groupNormOperations()})
       result.insert(result.end(), family.begin(), family.end());
     return result;
   }();

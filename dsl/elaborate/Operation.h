@@ -105,6 +105,7 @@ std::vector<Operation> attentionOperations();
 std::vector<Operation> batchNormOperations();
 std::vector<Operation> elementwiseOperations();
 std::vector<Operation> expertOperations();
+std::vector<Operation> groupNormOperations();
 std::vector<Operation> integerOperations();
 std::vector<Operation> queueOperations();
 std::vector<Operation> reductionOperations();

@@ -1,6 +1,7 @@
 // Batch normalization: statistics of groups of consecutive samples, and running statistics, which are states of the model.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
+#include "dsl/elaborate/Unrounded.h"
 
 #include <cmath>
 #include <set>
@@ -13,19 +14,6 @@ using ast::Operator;
 /// Places of the arguments in a call.
 struct Argument {
   enum : size_t { X, Weight, Bias, Mean, Variance, Count, Over, Samples, Momentum, Epsilon, Statistics };
-};
-
-/// Nodes that are added meanwhile keep float32 under types of 16 bits.
-class Unrounded {
-public:
-  explicit Unrounded(Graph &graph) : graph(graph), before(graph.unrounded) { graph.unrounded = true; }
-  ~Unrounded() { graph.unrounded = before; }
-  Unrounded(const Unrounded &) = delete;
-  Unrounded &operator=(const Unrounded &) = delete;
-
-private:
-  Graph &graph;
-  bool before;
 };
 
 /// Formulas of nodes and numbers at one place of the text.

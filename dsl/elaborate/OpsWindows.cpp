@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 namespace npar::dsl {
 namespace {
 
-constexpr int64_t mostSteps = 1 << 20; ///< of a stride, a dilation, a spread or a padding
+constexpr int64_t mostSteps = 1 << 20;     ///< of a stride, a dilation, a spread or a padding
+constexpr int64_t mostEntries = INT32_MAX; ///< of an axis
 
 /// Windows of `kernel` entries that walk an axis. Window `o` has the entries (o * stride + k * dilation - before) / spread of the axis.
 /// `before` and `after` count entries of padding.
@@ -25,6 +27,16 @@ struct Walk {
     int64_t count = (free + (ceil ? stride - 1 : 0)) / stride + 1;
     return ceil && (count - 1) * stride >= spreadSize() + before ? count - 1 : count;
   }
+  /// The position of a window without entries of the axis. The axis must not be spread: gaps are not looked for.
+  std::optional<int64_t> empty() const {
+    const int64_t step = std::abs(dilation), last = positions() - 1;
+    for (int64_t o = 0; o <= last && o * stride < before; ++o) {
+      const int64_t missing = before - o * stride, k = (missing + step - 1) / step;
+      if (k >= kernel || k * step - missing >= size)
+        return o;
+    }
+    return last * stride - before >= size ? std::optional<int64_t>(last) : std::nullopt;
+  }
   /// "8 entries and a padding of 1 + 1, windows that span 3, stride 2"
   std::string text() const {
     std::string entries = std::to_string(size) + (size == 1 ? " entry" : " entries");
@@ -40,7 +52,7 @@ struct WalkFormals {
   size_t stride, dilation, padding, spread, ceil;
 };
 
-int64_t whole(OperationCall &call, size_t i, const char *what, int64_t least, int64_t fallback) {
+int64_t whole(OperationCall &call, size_t i, const char *what, int64_t least, int64_t fallback, int64_t most = mostSteps) {
   if (!call.has(i))
     return fallback;
   Value value = call.elaborator.constant(call.place(i), call.value(i));
@@ -48,9 +60,9 @@ int64_t whole(OperationCall &call, size_t i, const char *what, int64_t least, in
   if (!number)
     call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be an integer, this is " +
                                           (isNumber(value) ? textOf(value) : kindOf(value)));
-  if (*number < least || *number > mostSteps)
+  if (*number < least || *number > most)
     call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' is " + std::to_string(*number) + ", it must be " +
-                                          std::to_string(least) + " to " + std::to_string(mostSteps));
+                                          std::to_string(least) + " to " + std::to_string(most));
   return *number;
 }
 
@@ -159,6 +171,12 @@ Value windows(OperationCall &call) {
             (walk.positions() == 1 ? " position: " : " positions: ") + walk.text(),
         {"window_count(" + call.nameOf(over) + ", " + call.nameOf(by) + ", ...) computes the size for the axis's declaration"});
   const double fill = fillOf(call, 8, call.graph.isFloat(x));
+  const std::optional<int64_t> empty = std::isinf(fill) && walk.spread == 1 ? walk.empty() : std::nullopt;
+  if (empty)
+    call.reporter.fail(call.place(6),
+                       "the window at position " + std::to_string(*empty) + " of '" + to +
+                           "' is all padding, which is \"-inf\": " + walk.text(),
+                       {"make the padding at most half of the window"});
   TensorType type = call.graph.type(x);
   auto place = std::find(type.axes.begin(), type.axes.end(), over);
   *place = to;
@@ -195,7 +213,7 @@ Value windows(OperationCall &call) {
 
 /// The number of positions that `windows` has, to declare an axis with.
 Value windowCount(OperationCall &call) {
-  int64_t size = whole(call, 0, "the size", 1, 1), kernel = whole(call, 1, "the window", 1, 1);
+  int64_t size = whole(call, 0, "the size", 1, 1, mostEntries), kernel = whole(call, 1, "the window", 1, 1, mostEntries);
   return readWalk(call, size, kernel, "the axis", {2, 3, 4, 5, 6}).positions();
 }
 

@@ -162,14 +162,26 @@ void PlanElaborator::fitPattern(const PlanRule &rule, const Model &model, std::v
     });
   };
   size_t before = fitted.size();
-  for (const Axis &axis : model.axes)
-    if (axis.name != "batch" && axis.name.find('.') == std::string::npos && matchesName(rule.rule.axis, axis.name) && isUsed(axis.name)) {
-      fitted.push_back(rule);
-      fitted.back().rule.axis = axis.name;
+  std::vector<std::string> leftOut;
+  for (const Axis &axis : model.axes) {
+    if (axis.name.find('.') != std::string::npos || !matchesName(rule.rule.axis, axis.name))
+      continue;
+    if (axis.name == "batch" || !isUsed(axis.name)) {
+      leftOut.push_back("'" + axis.name + "'");
+      continue;
     }
-  if (fitted.size() == before && !isGeneral)
+    fitted.push_back(rule);
+    fitted.back().rule.axis = axis.name;
+  }
+  if (fitted.size() != before || isGeneral)
+    return;
+  if (leftOut.empty())
     reporter.error(rule.axisAt, "model '" + model.name + "' has no axis whose name matches \"" + rule.rule.axis + '"',
                    {"'*' stands for any text: \"row*\" is every axis whose name begins with 'row'"});
+  else
+    reporter.error(
+        rule.axisAt, '"' + rule.rule.axis + "\" matches only " + joined(leftOut, "and") + ", which patterns leave out",
+        {"patterns leave out 'batch', which a rule must name, and axes that no operation loops over: windows walk theirs whole"});
 }
 
 void PlanElaborator::fitTo(const Model &model) {

@@ -4,6 +4,7 @@ A case has tensors x, w (of convolutions) and t, and adds the sum of its result 
 x and w go through the window.
 """
 
+import math
 import random
 
 from safetensors_file import Tensor
@@ -92,6 +93,10 @@ CASES = [
     pool("average", (4, 4), (3, 3), stride=(3, 3), padding=(1, 1), ceil=True, counts=False),
     pool("max", (4, 5), (2, 2), stride=(2, 2), padding=(1, 1), ceil=True),
     pool("max", (10, 9), (3, 3), stride=(2, 2), padding=(1, 1), channels=1),
+    # Products of the same sizes with another walk each.
+    conv((9, 8), (3, 3), padding=((2, 0), (2, 0))),
+    conv((9, 8), (3, 3), padding=((0, 2), (2, 0))),
+    conv((9, 8), (3, 3), padding=((0, 2), (0, 2))),
 ]
 
 
@@ -187,4 +192,36 @@ def text(numbers):
         lines += part(number)
     lines += ["loss scale * (" + " + ".join(f"a{number}" for number in numbers) + ")", "}",
               "train base for Windows { batch 1 optimizer Sgd(lr = 1.0) }"]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+# Layers of the standard library: the call and the axes of the result (those of the operand are n, group, inner, row and column).
+LAYERS = {
+    "conv": ("Conv(inner, out, row, column, y, z, kh, kw, stride = 2, padding = 1, group = group)", "n, group, out, y, z"),
+    "norm": ("GroupNorm(group, inner, row, column)", "n, group, inner, row, column"),
+    "largest": ("MaxPool(row, column, y, z, kh, kw, stride = 2, padding = 1)", "n, group, inner, y, z"),
+    "average": ("AveragePool(row, column, y, z, kh, kw, stride = 2, padding = 1)", "n, group, inner, y, z"),
+    "inside": ("AveragePool(row, column, y, z, kh, kw, stride = 2, padding = 1, counts_padding = false)", "n, group, inner, y, z"),
+}
+SIZES = {"n": 2, "group": 2, "inner": 3, "out": 4, "row": 7, "column": 6, "kh": 3, "kw": 2, "y": 4, "z": 4}
+
+
+def layer_weights():
+    shapes = {"conv.weight": [8, 3, 3, 2], "conv.bias": [8], "norm.weight": [6], "norm.bias": [6]}
+    for name, (_, axes) in LAYERS.items():
+        shapes[f"x_{name}"] = [SIZES[axis] for axis in ("n", "group", "inner", "row", "column")]
+        shapes[f"t_{name}"] = [SIZES[axis] for axis in axes.split(", ")]
+    chance = random.Random(SEED)
+    return {name: Tensor(shape, [chance.randrange(-64, 65) / 32 for _ in range(math.prod(shape))]) for name, shape in shapes.items()}
+
+
+def layers_text():
+    """One model of the layers, as of the cases."""
+    lines = [f'import "{name}"' for name in ("AveragePool", "Conv", "GroupNorm", "MaxPool")]
+    lines += ["model Layers() {", "axis batch, " + ", ".join(f"{axis} = {size}" for axis, size in SIZES.items()), "input scale: f32[batch]"]
+    for name, (call, axes) in LAYERS.items():
+        lines += [f"param x_{name}: [n, group, inner, row, column] = zeros", f"param t_{name}: [{axes}] = zeros", f"{name} = {call}",
+                  f"s_{name} = sum({name}(x_{name}) * t_{name}, over = [{axes}])"]  # fmt: skip
+    lines += ["loss scale * (" + " + ".join(f"s_{name}" for name in LAYERS) + ")", "}",
+              "train base for Layers { batch 1 optimizer Sgd(lr = 1.0) }"]  # fmt: skip
     return "\n".join(lines) + "\n"

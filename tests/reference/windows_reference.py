@@ -13,13 +13,14 @@ import sys
 import tempfile
 
 import torch
+from torch import nn
 from torch.nn import functional
 
 import safetensors_file
 import windows_data
 from windows_data import CASES
 
-RECORDED = [5, 7, 16, 20, 34, 36, 43, 45, 53, 56, 62]  # of each kind, with what differs most
+RECORDED = [5, 7, 16, 20, 34, 36, 43, 45, 53, 56, 62, 64, 65, 66]  # of each kind, with what differs most
 torch.set_default_dtype(torch.float64)
 
 
@@ -53,10 +54,27 @@ def gradients(number):
     return {name: tensor.grad for name, tensor in tensors.items()}
 
 
+def layer_gradients():
+    """Of the layers of the standard library, by PyTorch's modules."""
+    tensors = {name: torch.tensor(list(tensor.values)).reshape(tensor.shape).requires_grad_() for name, tensor in windows_data.layer_weights().items()}
+    window = dict(kernel_size=(3, 2), stride=2, padding=1)
+    modules = {"conv": nn.Conv2d(6, 8, groups=2, **window), "norm": nn.GroupNorm(2, 6), "largest": nn.MaxPool2d(**window),
+               "average": nn.AvgPool2d(**window), "inside": nn.AvgPool2d(**window, count_include_pad=False)}  # fmt: skip
+    for name, module in modules.items():
+        own = {each: tensors[f"{name}.{each}"] for each, _ in module.named_parameters()}
+        y = torch.func.functional_call(module, own, (tensors[f"x_{name}"].flatten(1, 2),))
+        (y.reshape(tensors[f"t_{name}"].shape) * tensors[f"t_{name}"]).sum().backward()
+    return {name: tensor.grad for name, tensor in tensors.items()}
+
+
+def write(name, values):
+    lines = [f"{json.dumps(key)}: {json.dumps([round(each, 12) for each in tensor.flatten().tolist()])}" for key, tensor in values.items()]
+    (pathlib.Path(__file__).parent / name).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def record():
-    values = {name: [round(each, 12) for each in gradient.flatten().tolist()] for number in RECORDED for name, gradient in gradients(number).items()}
-    lines = [f"{json.dumps(name)}: {json.dumps(gradient)}" for name, gradient in values.items()]
-    (pathlib.Path(__file__).parent / "windows_recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write("windows_recorded.json", {name: gradient for number in RECORDED for name, gradient in gradients(number).items()})
+    write("layers_recorded.json", layer_gradients())
 
 
 def compare(npar, element, within):

@@ -80,6 +80,12 @@ private:
     return llvm::any_of(op->getOperandTypes(), has) || llvm::any_of(op->getResultTypes(), has);
   }
 
+  /// Returns whether an attribute is the sequence's name or a list with it.
+  bool names(Attribute attribute) const {
+    auto list = dyn_cast<ArrayAttr>(attribute);
+    return attribute == seq || (list && llvm::is_contained(list, seq));
+  }
+
   const char *obstacle(Operation *op) const {
     if (!touches(op))
       return nullptr;
@@ -95,7 +101,7 @@ private:
       if (llvm::any_of(op->getOperandTypes(), [&](Type type) { return hasAxis(type, seq); }) && !hasAxis(result.getType(), seq))
         return "mixes positions of";
     for (NamedAttribute attribute : op->getAttrs())
-      if (attribute.getValue() == seq)
+      if (names(attribute.getValue()))
         return "counts the places of";
     return nullptr;
   }

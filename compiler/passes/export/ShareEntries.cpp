@@ -5,6 +5,7 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace npar::compiler {
@@ -34,9 +35,22 @@ LabelKey keyOf(const program::LabelT &label) {
   return {label.text, label.path, label.source->file, label.source->line, label.source->column};
 }
 
+using WindowKey = std::tuple<int64_t, int64_t, std::vector<int64_t>, int64_t, int64_t>;
+
+auto keyOf(const program::WalkedOperandT &operand) {
+  std::vector<WindowKey> windows;
+  for (const auto &each : operand.windows)
+    windows.emplace_back(each->size, each->stride, each->steps, each->before, each->spread);
+  return std::make_tuple(operand.strides, windows);
+}
+
+auto keyOf(const program::WindowedProductT &w) { return std::make_tuple(w.m, w.n, w.k, keyOf(*w.a), keyOf(*w.b)); }
+
 auto keyOf(const program::MatmulT &m) {
+  using Windowed = decltype(keyOf(std::declval<const program::WindowedProductT &>()));
+  auto windowed = m.windowed ? std::optional<Windowed>(keyOf(*m.windowed)) : std::nullopt;
   return std::make_tuple(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column,
-                         m.c_batch, m.c_row, m.accumulate, m.tf32, m.grouping);
+                         m.c_batch, m.c_row, m.accumulate, m.tf32, m.grouping, windowed);
 }
 
 auto keyOf(const program::AttentionT &a) {

@@ -1,6 +1,7 @@
 // Compares the bits of windowed products with their definition, element by element: random convolutions and their gradients, and random
 // walks, on every instruction set of the processor and for several numbers of workers.
 #include "engine/product/Product.h"
+#include "tests/engine/product/FencedOperand.h"
 #include "tests/engine/product/ProductDefinition.h"
 
 #include <gtest/gtest.h>
@@ -214,7 +215,7 @@ template <class In, class T> struct WindowedRun {
   ProductType type;
   bool accumulates;
   int64_t m, n, k, cStride;
-  Aligned<In> a, b;
+  FencedOperand<In> a, b;
   std::vector<T> start;
 
   WindowedRun(const WindowedShape &shape, ProductType type, bool accumulates, std::mt19937 &random)
@@ -222,7 +223,7 @@ template <class In, class T> struct WindowedRun {
         a(size_t(elementsOf(shape.a, joined(shape.m, shape.k)))), b(size_t(elementsOf(shape.b, joined(shape.k, shape.n)))),
         start(size_t(m * cStride)) {
     std::normal_distribution<float> normal;
-    for (Aligned<In> *operand : {&a, &b})
+    for (FencedOperand<In> *operand : {&a, &b})
       for (size_t i = 0; i < operand->size; ++i)
         operand->data[i] = In(normal(random));
     for (T &each : start)

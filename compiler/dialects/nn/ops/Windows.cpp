@@ -101,14 +101,16 @@ static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
 }
 
 /// If the gradient is a product of one operand with the positions and another with the window, its windows are those of the first operand:
-/// so the gradient of a convolution's input is one product, and no gradient of windows is computed.
+/// so the gradient of a convolution's input is one product, and no gradient of windows is computed. An operand that has the walked axis for
+/// another reason must be summed over it first.
 static Value throughProduct(OpBuilder &builder, WindowsOp op, Value gradient) {
   auto product = gradient.getDefiningOp<EinsumOp>();
   if (!product)
     return {};
   auto walks = [&](Value walked, Value other) {
     for (unsigned i = 0; i < op.getOver().size(); ++i)
-      if (!hasAxis(walked.getType(), op.toAt(i)) || hasAxis(other.getType(), op.toAt(i)) || hasAxis(walked.getType(), op.byAt(i)))
+      if (!hasAxis(walked.getType(), op.toAt(i)) || hasAxis(other.getType(), op.toAt(i)) || hasAxis(walked.getType(), op.byAt(i)) ||
+          hasAxis(walked.getType(), op.overAt(i)) || hasAxis(other.getType(), op.overAt(i)))
         return false;
     return true;
   };
