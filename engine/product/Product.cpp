@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -15,6 +16,9 @@ namespace {
 constexpr int64_t alignment = 64;
 /// Limits that keep data in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
 constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
+
+/// Limit on the packed rows of A that a single strip of B's panels meets: they stay in the second-level cache.
+constexpr int64_t mostLoneBytes = 128 << 10;
 
 /// Limit on the sums of a strip of few rows.
 constexpr int64_t mostThinBytes = 32 << 10;
@@ -76,17 +80,43 @@ struct Product::Strip {
   bool first, last;
 };
 
-/// A panel of A, from its row in the strip on, over some k of the block.
+/// Where the rows of a tile are in C, in elements: `stride` apart from the first place on, or at their places unless `isEven`.
+struct Product::TileRows {
+  static constexpr int most = 32;
+  bool isEven;
+  int64_t stride, places[most];
+};
+
+/// A panel of A over some k of the block.
 struct Product::Pass {
-  int64_t row;
+  const TileRows *rows;
   int usedRows;
   int64_t depth;
   bool first, last;
   const char *a, *b;
 };
 
+void ProductShape::walk(const WindowedPart &part, int64_t elementBytes) {
+  auto count = [](const std::vector<int64_t> &sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  };
+  m = count(part.shape.m), n = count(part.shape.n), k = count(part.shape.k);
+  WalkedOperand left = WalkedOperand::ofA(part.shape, elementBytes), right = WalkedOperand::ofB(part.shape, elementBytes);
+  aTransposed = left.runsAcross(), bTransposed = !right.runsAcross();
+  if (std::optional<int64_t> stride = left.plainStride())
+    aStride = *stride;
+  else
+    aWalk = std::make_shared<WalkedOperand>(std::move(left));
+  if (std::optional<int64_t> stride = right.plainStride())
+    bStride = *stride;
+  else
+    bWalk = std::make_shared<WalkedOperand>(std::move(right));
+  if (!part.rows.isEven(cStride))
+    cRows = std::make_shared<RowPlaces>(part.rows);
+}
+
 Product::Product(const ProductShape &shape, int workers, InstructionSet set)
-    : shape(shape), thin(!shape.continues && shape.m <= mostThinRows(shape, set)),
+    : shape(shape), thin(!shape.continues && !shape.aWalk && !shape.bWalk && !shape.cRows && shape.m <= mostThinRows(shape, set)),
       kernels(thin ? thinKernels(set, shape.type, shape.bTransposed) : tileKernels(set, shape.type)),
       tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)), inC(shape.result == ProductResult::Sums && !shape.accumulate) {
   if (thin) {
@@ -148,8 +178,10 @@ void Product::cutForWorkers(int workers) {
     if (best == 0 || time < best)
       best = time, partRows = down, partColumns = across;
   }
-  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, kernels.blockRows, kernels.rows);
-  stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, kernels.stripColumns, kernels.columns);
+  int64_t columns = ceilDivide(tilesAcross, partColumns) * kernels.columns;
+  stripColumns = evenBlock(columns, kernels.stripColumns, kernels.columns);
+  int64_t mostRows = columns > stripColumns ? kernels.blockRows : mostLoneBytes / (blockK * kernels.packedBytes);
+  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, mostRows, kernels.rows);
 }
 
 uint64_t Product::panelBytes() const { return roundUp(stepColumns * blockK * kernels.packedBytes, alignment); }
@@ -160,11 +192,16 @@ uint64_t Product::sharedBytes() const {
   return panelBytes() + (carried ? uint64_t(stepRows / kernels.rows) * (stepColumns / kernels.columns) * tileBytes : 0);
 }
 
+/// A block of A, or what is staged of it or of B.
+uint64_t Product::packedBytes() const {
+  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + (shape.aWalk || shape.bWalk ? WalkedOperand::stageBytes : 0);
+}
+
 uint64_t Product::partBytes() const {
   if (thin)
     return thinBytes();
   int64_t tiles = inC || carried ? 1 : stripColumns / kernels.columns;
-  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + tiles * tileBytes;
+  return packedBytes() + tiles * tileBytes;
 }
 
 /// k is innermost: sums wait for no other step.
@@ -186,7 +223,7 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
   if (phase % 2)
     multiply(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
   else
-    pack(step, part, operands.b, static_cast<char *>(shared));
+    pack(step, part, operands.b, static_cast<char *>(shared), static_cast<char *>(own));
 }
 
 // --- few rows -------------------------------------------------------------------------------------------------------------------------
@@ -228,15 +265,18 @@ void Product::runThin(int64_t part, const ProductOperands &operands, char *own) 
 
 // --- many rows ------------------------------------------------------------------------------------------------------------------------
 
-void Product::pack(const Step &step, int64_t part, const void *b, char *panels) const {
+void Product::pack(const Step &step, int64_t part, const void *b, char *panels, char *own) const {
   int64_t depth = step.k.end - step.k.begin;
   auto [begin, end] = share(ceilDivide(step.columns.end - step.columns.begin, kernels.columns), part, packParts);
   if (begin == end)
     return;
   int64_t column = step.columns.begin + begin * kernels.columns,
           right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
-  kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column,
-                panels + begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes);
+  panels += begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes;
+  if (shape.bWalk)
+    shape.bWalk->pack(kernels, b, column, right - column, step.k.begin, depth, panels, own);
+  else
+    kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column, panels);
 }
 
 void Product::multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const {
@@ -253,10 +293,14 @@ void Product::multiply(const Step &step, int64_t part, const ProductOperands &op
   strip.target = {operands.c, shape.cStride, shape.result, shape.accumulate};
   strip.a = own;
   strip.sumsDown = carried ? tilesAcross * tileBytes : 0;
-  char *sums = carried ? shared + panelBytes() : own + roundUp(blockRows * blockK * kernels.packedBytes, alignment);
+  char *sums = carried ? shared + panelBytes() : own + packedBytes();
   for (strip.row = step.rows.begin + top * kernels.rows; strip.row < lastRow; strip.row += blockRows) {
     strip.rows = std::min(blockRows, lastRow - strip.row);
-    kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
+    if (shape.aWalk)
+      shape.aWalk->pack(kernels, operands.a, strip.row, strip.rows, step.k.begin, strip.depth, own,
+                        own + packedBytes() - WalkedOperand::stageBytes);
+    else
+      kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
     for (strip.column = step.columns.begin + left * kernels.columns; strip.column < lastColumn; strip.column += stripColumns) {
       int64_t across = strip.column - step.columns.begin, down = strip.row - step.rows.begin;
       strip.columns = std::min(stripColumns, lastColumn - strip.column);
@@ -276,58 +320,85 @@ void Product::multiplyStrip(const Strip &strip) const {
   char *sums = strip.sums;
   for (int64_t i = 0; i < strip.rows; i += kernels.rows, a += panelBytesA, sums += strip.sumsDown) {
     int usedRows = int(std::min<int64_t>(kernels.rows, strip.rows - i));
+    const TileRows rows = rowsOf(strip.row + i, usedRows);
     for (int64_t k = 0; k < strip.depth; k += mostDepth) {
       Pass pass{};
-      pass.row = i, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
+      pass.rows = &rows, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
       pass.first = strip.first && k == 0, pass.last = strip.last && k + mostDepth >= strip.depth;
       pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = strip.b + k * kernels.columns * kernels.packedBytes;
       multiplyPass(strip, pass, sums);
     }
     if (strip.last && kernels.flushes && !inC)
-      finishRow(strip, i, usedRows, sums);
+      finishRow(strip, rows, usedRows, sums);
   }
+}
+
+Product::TileRows Product::rowsOf(int64_t row, int usedRows) const {
+  TileRows rows;
+  rows.isEven = true;
+  rows.stride = shape.cStride;
+  rows.places[0] = row * shape.cStride;
+  if (!shape.cRows)
+    return rows;
+  shape.cRows->offsets(row, usedRows, rows.places);
+  rows.stride = usedRows > 1 ? rows.places[1] - rows.places[0] : shape.cStride;
+  for (int r = 2; r < usedRows; ++r)
+    rows.isEven = rows.isEven && rows.places[r] - rows.places[r - 1] == rows.stride;
+  return rows;
 }
 
 void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) const {
   int64_t panelBytesB = strip.paddedDepth * kernels.columns * kernels.packedBytes, bytes = resultBytes(shape);
   bool readsC = inC ? !pass.first : pass.last && shape.accumulate, prefetches = kernels.prefetchesResult && readsC;
-  int64_t row = strip.row + pass.row;
+  const TileRows &rows = *pass.rows;
   const char *b = pass.b;
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, b += panelBytesB) {
     int usedColumns = int(std::min<int64_t>(kernels.columns, strip.columns - j));
-    char *tile = static_cast<char *>(strip.target.data) + (row * shape.cStride + strip.column + j) * bytes;
+    char *tile = static_cast<char *>(strip.target.data) + (rows.places[0] + strip.column + j) * bytes;
     if (prefetches && j + kernels.columns < strip.columns)
-      prefetchTile(tile + kernels.columns * bytes, shape.cStride * bytes, pass.usedRows, kernels.columns * bytes);
+      prefetchTile(tile + kernels.columns * bytes, rows.stride * bytes, pass.usedRows, kernels.columns * bytes);
     if (!inC) {
       kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
       if (pass.last && !kernels.flushes)
-        kernels.finish(strip.target, sums, row, strip.column + j, pass.usedRows, usedColumns);
+        finish(strip.target, sums, rows, strip.column + j, pass.usedRows, usedColumns);
       sums += tileBytes;
-    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns) {
-      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, shape.cStride, pass.usedRows, pass.first);
+    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns && rows.isEven) {
+      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, rows.stride, pass.usedRows, pass.first);
     } else {
       multiplyEdge(strip, pass, b, strip.column + j, usedColumns);
     }
   }
 }
 
-/// A tile that reaches over C's edge, by way of the part's own memory.
+/// A tile that reaches over C's edge, or whose rows are unevenly apart, by way of the part's own memory.
 void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const {
-  int64_t bytes = sumBytes(shape.type), row = strip.row + pass.row;
-  const char *from = static_cast<const char *>(strip.target.data) + (row * shape.cStride + column) * bytes;
+  const int64_t bytes = sumBytes(shape.type);
+  const TileRows &rows = *pass.rows;
+  const char *from = static_cast<const char *>(strip.target.data) + column * bytes;
   if (!pass.first)
     for (int r = 0; r < pass.usedRows; ++r)
-      std::memcpy(strip.sums + r * kernels.columns * bytes, from + r * shape.cStride * bytes, usedColumns * bytes);
+      std::memcpy(strip.sums + r * kernels.columns * bytes,
+                  from + (rows.isEven ? rows.places[0] + r * rows.stride : rows.places[r]) * bytes, usedColumns * bytes);
   kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, strip.sums, kernels.columns, pass.usedRows, pass.first);
-  kernels.finish(strip.target, strip.sums, row, column, pass.usedRows, usedColumns);
+  finish(strip.target, strip.sums, rows, column, pass.usedRows, usedColumns);
+}
+
+void Product::finish(const ProductTarget &target, const char *sums, const TileRows &rows, int64_t column, int usedRows,
+                     int usedColumns) const {
+  const int atOnce = rows.isEven ? usedRows : 1;
+  for (int r = 0; r < usedRows; r += atOnce, sums += kernels.columns * sumBytes(shape.type)) {
+    ProductTarget some = target;
+    some.data = static_cast<char *>(target.data) + rows.places[r] * resultBytes(shape);
+    some.stride = rows.stride;
+    kernels.finish(some, sums, 0, column, atOnce, usedColumns);
+  }
 }
 
 /// Results are rounded and added to without flushing.
-void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const {
+void Product::finishRow(const Strip &strip, const TileRows &rows, int usedRows, const char *sums) const {
   FloatControl control(FloatControl::Precise);
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
-    kernels.finish(strip.target, sums, strip.row + i, strip.column + j, usedRows,
-                   int(std::min<int64_t>(kernels.columns, strip.columns - j)));
+    finish(strip.target, sums, rows, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
 InstructionSet ownSet(InstructionSet most, ProductType type) {

@@ -4,8 +4,10 @@
 
 #include "engine/product/ProductTarget.h"
 #include "engine/product/TileKernels.h"
+#include "engine/product/WalkedOperand.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace npar::engine {
 
@@ -20,6 +22,12 @@ struct ProductShape {
   /// The chain of each element continues the sum that C holds, +0 at first. So a product in several parts of k has the bits of one in a
   /// single part (of BF16 if the parts are multiples of 32). Requires plain sums without `accumulate`.
   bool continues = false;
+  /// Not null: places of the elements of A or B, instead of `aStride` or `bStride`, and of the rows of C, instead of `cStride`.
+  std::shared_ptr<const WalkedOperand> aWalk = nullptr, bWalk = nullptr;
+  std::shared_ptr<const RowPlaces> cRows = nullptr;
+
+  /// Sets sizes and operands to those of a part that is not empty.
+  void walk(const WindowedPart &part, int64_t elementBytes);
 };
 
 struct ProductOperands {
@@ -65,6 +73,7 @@ private:
   struct Step;
   struct Strip;
   struct Pass;
+  struct TileRows;
   void cutForCaches();
   void countSteps();
   void cutForWorkers(int workers);
@@ -73,13 +82,16 @@ private:
   uint64_t panelBytes() const;
   uint64_t thinBytes() const;
   int64_t thinDepth() const;
-  void pack(const Step &step, int64_t part, const void *b, char *panels) const;
+  uint64_t packedBytes() const;
+  void pack(const Step &step, int64_t part, const void *b, char *panels, char *own) const;
   void multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const;
   void multiplyStrip(const Strip &strip) const;
   void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
   void multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const;
   void runThin(int64_t part, const ProductOperands &operands, char *own) const;
-  void finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const;
+  TileRows rowsOf(int64_t row, int usedRows) const;
+  void finish(const ProductTarget &target, const char *sums, const TileRows &rows, int64_t column, int usedRows, int usedColumns) const;
+  void finishRow(const Strip &strip, const TileRows &rows, int usedRows, const char *sums) const;
 
   ProductShape shape;
   bool thin;

@@ -67,6 +67,12 @@ struct TileKernels {
   bool flushes;
   /// Tiles that read C are faster if its lines are fetched while the previous tile is multiplied.
   bool prefetchesResult;
+  /// Packs one panel of operands whose rows are anywhere; null where they must be copied first. Of A, from a place for each of its rows
+  /// with `depth` of k, a multiple of `group`, as packA does without `transposed`. Of A as it does with `transposed`, and of B as packB
+  /// does without: from a place for each of `depth` k, with all rows or columns of the panel.
+  void (*packRowsA)(const void *const *rows, int64_t depth, void *panel) = nullptr;
+  void (*packStepsA)(const void *const *steps, int64_t depth, void *panel) = nullptr;
+  void (*packStepsB)(const void *const *steps, int64_t depth, void *panel) = nullptr;
 };
 
 /// The type that processors multiply as tiles, and the one that they multiply in pairs.

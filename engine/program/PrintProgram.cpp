@@ -260,6 +260,21 @@ private:
     return "";
   }
 
+  /// Sizes of the positions, then of each operand the strides and, in braces, its windows.
+  static std::string windowedDetails(const Matmul &matmul) {
+    const WindowedProduct &product = *matmul.windowed();
+    auto walk = [](const char *name, const WalkedOperand &operand) {
+      std::string text = std::string(", ") + name + " walks " + listText(*operand.strides());
+      for (const Window *window : *operand.windows())
+        text += " {" + std::to_string(window->size()) + " x " + std::to_string(window->stride()) + ", steps " + listText(*window->steps()) +
+                ", before " + std::to_string(window->before()) +
+                (window->spread() == 1 ? "" : ", spread " + std::to_string(window->spread())) + "}";
+      return text;
+    };
+    return ", m " + listText(*product.m()) + ", n " + listText(*product.n()) + ", k " + listText(*product.k()) + walk("a", *product.a()) +
+           walk("b", *product.b());
+  }
+
   /// Strides: batch loops, row, column.
   static std::string matmulDetails(const Matmul &matmul) {
     auto strides = [](const flatbuffers::Vector<int64_t> &batch, int64_t row, int64_t column) {
@@ -269,8 +284,8 @@ private:
     };
     return std::string(", ") + (matmul.tf32() ? "tf32" : wordOf(matmul.type())) +
            (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
-           (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + ", a " +
-           strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
+           (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + (matmul.windowed() ? windowedDetails(matmul) : "") +
+           ", a " + strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
            strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1);
   }
 

@@ -40,7 +40,7 @@ Status Products::load(const program::Program &program, const Spread &spread, pro
 Status Products::add(const program::Matmul &m, ProductType type, const std::string &what, const Spread &spread, InstructionSet set) {
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
     return Status::badInput(what + " is empty");
-  if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
+  if (!m.windowed() && ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1)))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
   ProductShape shape{type,          m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, productResult(m.result()),
                      m.accumulate()};
@@ -61,34 +61,64 @@ Status Products::add(const program::Matmul &m, ProductType type, const std::stri
     products.emplace_back(std::move(grouped));
     return {};
   }
-  int64_t count = loops.count();
+  addBatched(m, shape, std::move(loops), spread, set);
+  return {};
+}
+
+void Products::addBatched(const program::Matmul &m, const ProductShape &shape, BatchLoops loops, const Spread &spread, InstructionSet set) {
+  const std::vector<WindowedPart> parts = m.windowed() ? partsOf(windowedShape(*m.windowed()), m.c_row()) : std::vector<WindowedPart>();
+  const int64_t count = loops.count();
+  double operations = 0;
   // Estimate for products of few rows: fetching a byte of B takes a lone worker as long as 8 operations. If that dominates, the other
   // workers are awake and sharing costs almost nothing (ChainRunner::keepAwake).
   constexpr double operationsPerByte = 10;
-  double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
+  if (m.windowed())
+    for (const WindowedPart &part : parts)
+      operations += operationsOf(part);
+  else
+    operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
   int64_t pieces = piecesOf(operations * double(count), spread);
   // Products stay whole if there are enough of them: then no worker waits for another.
   bool whole = pieces == 1 || count % spread.threads == 0 || count >= 2 * spread.threads;
-  Product product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
-  scratchBytes = std::max(scratchBytes, product.sharedBytes() + product.partBytes());
-  products.emplace_back(Batched{product, std::move(loops), whole ? std::min(pieces, count) : 0});
-  return {};
+  Batched batched{{}, {}, std::move(loops), whole ? std::min(pieces, count) : 0};
+  auto plan = [&](const ProductShape &planned, int64_t a, int64_t b, int64_t c) {
+    Product product(planned, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
+    scratchBytes = std::max(scratchBytes, product.sharedBytes() + product.partBytes());
+    batched.products.push_back({product, a, b, c});
+  };
+  const auto bytes = static_cast<int64_t>(program::sizeOf(m.type())), resultBytes = static_cast<int64_t>(program::sizeOf(m.result()));
+  if (!m.windowed())
+    plan(shape, 0, 0, 0);
+  for (const WindowedPart &part : parts) {
+    if (!part.isEmpty) {
+      ProductShape own = shape;
+      own.walk(part, bytes);
+      plan(own, part.a * bytes, part.b * bytes, part.c * resultBytes);
+    } else if (!m.accumulate()) {
+      batched.zeros.push_back(ZeroRows(part, m.n(), resultBytes));
+    }
+  }
+  products.emplace_back(std::move(batched));
 }
 
 /// A worker's memory holds what a product shares that was started there, then what a part needs that runs there: while a worker waits for
 /// parts of its product it runs no others.
 void Products::run(uint32_t index, const void *a, const void *b, void *c, WorkerScratch &scratch) const {
   const Batched &batched = std::get<Batched>(products[index]);
-  const Product &product = batched.product;
   auto runProduct = [&](int64_t at, auto &&forEach) {
-    ProductOperands operands{static_cast<const uint8_t *>(a) + batched.loops.offset(at, 0),
-                             static_cast<const uint8_t *>(b) + batched.loops.offset(at, 1),
-                             static_cast<uint8_t *>(c) + batched.loops.offset(at, 2)};
+    uint8_t *target = static_cast<uint8_t *>(c) + batched.loops.offset(at, 2);
     void *shared = scratch.own();
-    for (int64_t phase = 0; phase < product.phases(); ++phase)
-      forEach(product.parts(phase), [&](int64_t part) {
-        product.run(phase, part, operands, shared, static_cast<uint8_t *>(scratch.own()) + product.sharedBytes());
-      });
+    for (const Placed &placed : batched.products) {
+      const Product &product = placed.product;
+      ProductOperands operands{static_cast<const uint8_t *>(a) + batched.loops.offset(at, 0) + placed.a,
+                               static_cast<const uint8_t *>(b) + batched.loops.offset(at, 1) + placed.b, target + placed.c};
+      for (int64_t phase = 0; phase < product.phases(); ++phase)
+        forEach(product.parts(phase), [&](int64_t part) {
+          product.run(phase, part, operands, shared, static_cast<uint8_t *>(scratch.own()) + product.sharedBytes());
+        });
+    }
+    for (const ZeroRows &zeros : batched.zeros)
+      zeros.clear(target);
   };
   int64_t count = batched.loops.count();
   if (batched.pieces == 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backends/cpu/GroupedProducts.h"
+#include "engine/backends/cpu/WindowedProducts.h"
 #include "engine/backends/cpu/WorkerScratch.h"
 #include "engine/device/Backend.h"
 #include "engine/product/Product.h"
@@ -28,14 +29,21 @@ public:
   uint64_t bytesPerWorker() const { return scratchBytes; }
 
 private:
-  /// A product for each index of a batch list.
-  struct Batched {
+  /// A product, and the offsets of its operands in bytes.
+  struct Placed {
     Product product;
+    int64_t a = 0, b = 0, c = 0;
+  };
+  /// Products for each index of a batch list: one, or the parts of a windowed one.
+  struct Batched {
+    std::vector<Placed> products;
+    std::vector<ZeroRows> zeros;
     BatchLoops loops; ///< loops of A, B and C
     /// Number of pieces into which the list is divided, with whole products; 0: each product is spread by itself.
     int64_t pieces;
   };
   Status add(const program::Matmul &matmul, ProductType type, const std::string &what, const Spread &spread, InstructionSet set);
+  void addBatched(const program::Matmul &matmul, const ProductShape &shape, BatchLoops loops, const Spread &spread, InstructionSet set);
 
   std::vector<std::variant<Batched, GroupedProduct>> products;
   uint64_t scratchBytes = 0;

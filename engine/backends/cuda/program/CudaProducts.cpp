@@ -73,6 +73,8 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
     return Status::badInput(what + " is empty");
   if (std::max({m.m(), m.n(), m.k()}) > int64_t{1} << 30 || tilesOf(m.m()) > mostBlocks)
     return Status::badInput(what + " is larger than a GPU's launch");
+  if (m.windowed())
+    return Status::badInput(what + " is a convolution, which npar multiplies on the CPU only so far: compile it for the CPU");
   if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
   if (m.a_batch()->size() != m.batch()->size() || m.b_batch()->size() != m.batch()->size() || m.c_batch()->size() != m.batch()->size())

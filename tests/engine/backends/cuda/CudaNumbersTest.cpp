@@ -101,6 +101,22 @@ TEST(CudaNumbers, ProductsHaveTheBitsOfTheProcessor) {
     }
 }
 
+TEST(CudaNumbers, ConvolutionsAreRefused) {
+  program::MatmulT p = productOf({3, 4, 5}, ElementType::F32, ElementType::F32, 0);
+  p.windowed = std::make_unique<program::WindowedProductT>();
+  p.windowed->m = {3}, p.windowed->n = {4}, p.windowed->k = {5};
+  p.windowed->a = std::make_unique<program::WalkedOperandT>(), p.windowed->b = std::make_unique<program::WalkedOperandT>();
+  p.windowed->a->strides = {5, 1}, p.windowed->b->strides = {4, 1};
+  program::ProgramT content;
+  content.matmuls.push_back(std::make_unique<program::MatmulT>(p));
+  flatbuffers::FlatBufferBuilder builder;
+  FinishProgramBuffer(builder, CreateProgram(builder, &content));
+  Status status = makeBackend("cuda")->load(*program::GetProgram(builder.GetBufferPointer()));
+  EXPECT_EQ(status.code(), Code::BadInput);
+  EXPECT_EQ(status.message(),
+            "matrix product 0 (3x4x5) is a convolution, which npar multiplies on the CPU only so far: compile it for the CPU");
+}
+
 program::MatmulT tf32(program::MatmulT p) {
   p.tf32 = true;
   return p;
