@@ -182,7 +182,7 @@ static bool reorderOperands(nn::EinsumOp op) {
 void rewriteProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && program::hasProductSteps(*nn::elementTypeOf(einsum.getType())))
-      if (!rewriteProduct(einsum) && reorderOperands(einsum))
+      if (!rewriteWindowedProduct(einsum) && !rewriteProduct(einsum) && reorderOperands(einsum))
         rewriteProduct(einsum);
 }
 

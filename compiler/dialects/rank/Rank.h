@@ -14,5 +14,8 @@
 
 #include "compiler/dialects/rank/RankDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/rank/RankAttrs.h.inc"
+
 #define GET_OP_CLASSES
 #include "compiler/dialects/rank/RankOps.h.inc"

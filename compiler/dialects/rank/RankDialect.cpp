@@ -2,13 +2,25 @@
 #include "compiler/dialects/rank/Rank.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include "compiler/dialects/rank/RankDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/rank/RankAttrs.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "compiler/dialects/rank/RankOps.cpp.inc"
 
+void npar::rank::RankDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/dialects/rank/RankAttrs.cpp.inc"
+      >();
+}
+
 void npar::rank::RankDialect::initialize() {
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/dialects/rank/RankOps.cpp.inc"

@@ -49,6 +49,9 @@ double MatmulOp::getFlops() {
   double flops = 2.0 * getM() * getN() * getK() * getFilled().convertToDouble();
   for (int64_t size : getRanges().empty() ? getBatch() : getBatch().drop_back())
     flops *= size;
+  if (WindowedAttr windowed = getWindowedAttr())
+    for (WindowAttr window : windowed.getA().getWindows())
+      flops /= window.getSpread(); // elsewhere there is nothing to multiply
   return flops;
 }
 
@@ -65,8 +68,32 @@ static int64_t lastElement(ArrayRef<int64_t> strides, ArrayRef<int64_t> batch, i
   return last;
 }
 
+/// Verifies that there is a number for each position. The program's verifier checks addresses (engine/program/MatmulCheck.cpp).
+static LogicalResult verifyWindowed(MatmulOp op, WindowedAttr windowed) {
+  auto volume = [](ArrayRef<int64_t> sizes) {
+    int64_t product = 1;
+    for (int64_t size : sizes)
+      product *= size;
+    return product;
+  };
+  if (volume(windowed.getM()) != int64_t(op.getM()) || volume(windowed.getN()) != int64_t(op.getN()) ||
+      volume(windowed.getK()) != int64_t(op.getK()))
+    return op.emitOpError("has positions whose sizes do not make m, n and k");
+  for (auto [walked, positions] : {std::pair(windowed.getA(), windowed.getM().size() + windowed.getK().size()),
+                                   std::pair(windowed.getB(), windowed.getK().size() + windowed.getN().size())}) {
+    bool fits = walked.getStrides().size() == positions;
+    for (WindowAttr window : walked.getWindows())
+      fits &= window.getSteps().size() == positions;
+    if (!fits)
+      return op.emitOpError("needs a stride and a step of each window for each of ") << positions << " positions";
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   ArrayRef<int64_t> batch = getBatch();
+  if (WindowedAttr windowed = getWindowedAttr())
+    return verifyWindowed(*this, windowed);
   struct Side {
     StringRef name;
     Value value;

@@ -60,6 +60,7 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
     operands, of f32, are rounded to TF32 (RULES.md#N8).
     With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops
     are samples and groups (engine/program/Program.fbs, Matmul). `filled` is the part of the rows that belongs to a group on average.
+    With `windowed`, windows walk the operands: it has their places instead of strides of rows and columns, which are 0.
     ```mlir
     %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
     ```
@@ -68,8 +69,16 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
       DenseI64ArrayAttr:$batch,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$a, DenseI64ArrayAttr:$b, DenseI64ArrayAttr:$c,
       DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset, UnitAttr:$tf32, UnitAttr:$depth,
-      DefaultValuedAttr<F64Attr, "1.0">:$filled);
+      DefaultValuedAttr<F64Attr, "1.0">:$filled, OptionalAttr<Rank_WindowedAttr>:$windowed);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$accumulator,
+      "::mlir::ValueRange":$ranges, "::mlir::DenseI64ArrayAttr":$batch, "::mlir::IntegerAttr":$m, "::mlir::IntegerAttr":$n,
+      "::mlir::IntegerAttr":$k, "::mlir::DenseI64ArrayAttr":$a, "::mlir::DenseI64ArrayAttr":$b, "::mlir::DenseI64ArrayAttr":$c,
+      "::mlir::IntegerAttr":$a_offset, "::mlir::IntegerAttr":$b_offset, "::mlir::UnitAttr":$tf32, "::mlir::UnitAttr":$depth,
+      "::mlir::FloatAttr":$filled), [{
+    build($_builder, $_state, result, lhs, rhs, accumulator, ranges, batch, m, n, k, a, b, c, a_offset, b_offset, tf32, depth, filled,
+          WindowedAttr());
+  }]>];
   let assemblyFormat = "$lhs `,` $rhs (`accumulate` $accumulator^)? (`grouped` $ranges^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
