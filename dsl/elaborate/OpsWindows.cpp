@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t mostSteps = 1 << 20; ///< of a stride, a dilation, a spread or a padding
 
-/// How windows of `kernel` entries walk an axis: window `o` has the entries (o * stride + k * dilation - before) / spread of the axis.
+/// Windows of `kernel` entries that walk an axis. Window `o` has the entries (o * stride + k * dilation - before) / spread of the axis.
 /// `before` and `after` count entries of padding.
 struct Walk {
   int64_t size, kernel, stride, dilation, spread, before = 0, after = 0;
@@ -172,8 +172,13 @@ Value windows(OperationCall &call) {
                                               {"spread", std::vector<int64_t>{}},
                                               {"fill", fill}};
   int operand = x;
-  if (const Node &inner = call.graph.model.nodes[static_cast<size_t>(x)];
-      inner.op == "windows" && contains(call.axesOf(inner.operands[0]), over) && std::get<double>(inner.attributes.at("fill")) == fill) {
+  auto joins = [&](const Node &inner) {
+    if (inner.op != "windows" || std::get<double>(inner.attributes.at("fill")) != fill)
+      return false;
+    const AxisNames &axes = call.axesOf(inner.operands[0]); // among them the one that the inner windows replace
+    return contains(axes, over) && !contains(axes, to) && !contains(axes, by);
+  };
+  if (const Node &inner = call.graph.model.nodes[static_cast<size_t>(x)]; joins(inner)) {
     operand = inner.operands[0];
     attributes = inner.attributes;
   }

@@ -30,7 +30,7 @@ PLANS = {
 
 class WindowsTest(DriverTest):
     def test_against_pytorch(self):
-        """One step of Sgd subtracts the gradients; those of `t` are results."""
+        """One step of Sgd subtracts the gradients. The gradients of `t` are the results."""
         numbers = sorted({int(name[1:]) for name in RECORDED})
         (self.folder / "m.npar").write_text(windows_data.text(numbers))
         before = windows_data.weights(numbers)
@@ -49,6 +49,21 @@ class WindowsTest(DriverTest):
         for name, plan in sample(PLANS, "features", "groups", "both axes", "pipeline, rows, split backward", "all").items():
             with self.subTest(plan=name):
                 self.npar("verify", HERE / "windows.npar", *settings(plan))
+
+    def test_positions_with_the_name_of_a_walked_axis(self):
+        """Windows of windows are one operation, but not if the outer ones bring back the axis that the inner ones have replaced."""
+        (self.folder / "m.npar").write_text("""model M() {
+            axis batch, row = 6, column = 8, y = 4, kh = 3, kw = 3
+            input x: f32[batch, row, column]
+            param w: [kh, kw] = normal(1.0)
+            turned = windows(windows(x, over = row, to = y, by = kh), over = column, to = row, by = kw)
+            z = einsum(turned, w, over = [kh, kw])
+            loss sum(z * z, over = [y, row])
+        }
+        train t for M { batch 4 optimizer Sgd(lr = 0.01) }
+        plan p for M { mesh sp = 2 micro 4 split { row -> sp } }
+        """)
+        self.npar("verify", "m.npar")
 
     def test_mnist(self):
         """PyTorch's example has as many parameters, of these names and shapes."""

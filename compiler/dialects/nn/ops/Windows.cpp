@@ -80,7 +80,7 @@ static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
     names.push_back(axis);
     sizes.push_back(sizeOf(type, axis));
   };
-  // In the order of x, so that the axes further in stay contiguous.
+  // The order is that of x, so that the axes further in stay contiguous.
   for (StringAttr axis : axesOf(x))
     if (auto place = llvm::find(op.getOver(), axis); place != op.getOver().end()) {
       add(op.byAt(place - op.getOver().begin()), op.getType());
