@@ -17,7 +17,7 @@ namespace {
 /// One dimension of a stored operand that windows walk: its entry is (sum of steps times positions - before) / spread.
 struct Walked {
   int64_t size, stride, before, spread;
-  llvm::SmallDenseMap<StringAttr, int64_t> steps; ///< by axis
+  llvm::SmallDenseMap<StringAttr, int64_t> steps{}; ///< by axis
 };
 
 /// An operand of the product: elements at strides of axes and in windows.
@@ -70,11 +70,8 @@ static Operand operandOf(Value value) {
   for (StringAttr axis : nn::axesOf(value.getType()))
     operand.strides[axis] = view.stride(axis);
   for (unsigned i = 0; windows && i < windows.getOver().size(); ++i) {
-    Walked walked{nn::sizeOf(windows.getX().getType(), windows.overAt(i)),
-                  view.stride(windows.overAt(i)),
-                  windows.getBefore()[i],
-                  windows.getSpread()[i],
-                  {}};
+    Walked walked{nn::sizeOf(windows.getX().getType(), windows.overAt(i)), view.stride(windows.overAt(i)), windows.getBefore()[i],
+                  windows.getSpread()[i]};
     StringAttr to = windows.toAt(i), by = windows.byAt(i);
     int64_t stride = windows.getStride()[i], dilation = windows.getDilation()[i];
     int64_t last = (nn::sizeOf(windows.getType(), to) - 1) * stride + (nn::sizeOf(windows.getType(), by) - 1) * dilation;
