@@ -34,9 +34,23 @@ LabelKey keyOf(const program::LabelT &label) {
   return {label.text, label.path, label.source->file, label.source->line, label.source->column};
 }
 
+auto keyOf(const program::WalkedOperandT &operand) {
+  std::vector<std::tuple<int64_t, int64_t, std::vector<int64_t>, int64_t, int64_t>> windows;
+  for (const auto &window : operand.windows)
+    windows.emplace_back(window->size, window->stride, window->steps, window->before, window->spread);
+  return std::make_tuple(operand.strides, windows);
+}
+
+auto keyOf(const program::WindowedProductT *product) {
+  using Walk = decltype(keyOf(std::declval<const program::WalkedOperandT &>()));
+  using Sizes = std::vector<int64_t>;
+  return product ? std::make_tuple(true, product->m, product->n, product->k, keyOf(*product->a), keyOf(*product->b))
+                 : std::make_tuple(false, Sizes(), Sizes(), Sizes(), Walk(), Walk());
+}
+
 auto keyOf(const program::MatmulT &m) {
   return std::make_tuple(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column,
-                         m.c_batch, m.c_row, m.accumulate, m.tf32, m.grouping);
+                         m.c_batch, m.c_row, m.accumulate, m.tf32, m.grouping, keyOf(m.windowed.get()));
 }
 
 auto keyOf(const program::AttentionT &a) {
