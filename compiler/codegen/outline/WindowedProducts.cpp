@@ -111,8 +111,8 @@ static FailureOr<Loops> productLoops(nn::EinsumOp op, const Operand &a, const Op
   return loops;
 }
 
-/// Returns whether the engine has this product (engine/program/MatmulCheck.cpp), and it is not one column or row per group, for which
-/// its tiles are too wide.
+/// Returns whether the engine has this product (engine/program/MatmulCheck.cpp), and it has more than one row and column per group: its
+/// tiles are too wide for one.
 static bool isPossible(const Operand &a, const Operand &b, const Loops &loops) {
   constexpr size_t most = 8;
   if (b.isSpread() || std::max({loops.m.size(), loops.n.size(), loops.k.size()}) > most)
@@ -131,8 +131,8 @@ static bool isPossible(const Operand &a, const Operand &b, const Loops &loops) {
   return loops.batch.empty() || (!loops.m.empty() && !loops.n.empty());
 }
 
-/// Gives windows to the operand that can have them: B where the result has the positions inside windows (gradients of weights), whose
-/// packing is faster, else A. Only A can be spread out.
+/// Makes the operand with windows B if the result has the positions inside windows (the gradient of a weight), because packing B is faster
+/// then, and A otherwise. Only A can be spread out.
 static void orderOperands(nn::EinsumOp op) {
   Operand a(op.getA()), b(op.getB());
   bool swaps = b.isSpread();
@@ -149,7 +149,7 @@ static void orderOperands(nn::EinsumOp op) {
 }
 
 /// Moves the axes of x that are summed over with its windows (of gradients of weights: that stay with them) behind all others: channels
-/// last. Copying an image once is cheaper than to collect its windows element by element.
+/// last. Copying an image once is cheaper than collecting its windows element by element.
 static void moveChannelsLast(nn::EinsumOp op, OpOperand &use) {
   nn::WindowsOp windows = windowsOf(use.get());
   if (!windows)
@@ -205,7 +205,7 @@ static RankedTensorType storedType(nn::EinsumOp op, const Loops &loops) {
   return inOrder(type, order);
 }
 
-/// Sizes of axes of the product, and what describes a walk along them. There is at least one position.
+/// Axes of the product with their sizes.
 struct Positions {
   Positions(nn::EinsumOp op, ArrayRef<StringAttr> loops) : axes(loops) {
     for (StringAttr axis : axes)
@@ -213,9 +213,10 @@ struct Positions {
     for (int64_t size : sizes)
       volume *= size;
   }
+  /// Gives an empty list one position, along which nothing moves.
   void addUnit() {
     if (axes.empty())
-      axes.push_back({}), sizes.push_back(1); // no operand moves along it
+      axes.push_back({}), sizes.push_back(1);
   }
   SmallVector<StringAttr> axes;
   SmallVector<int64_t> sizes;
