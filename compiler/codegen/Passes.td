@@ -8,7 +8,8 @@ def ExportOutlineKernels : Pass<"export-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "turns the arithmetic of fragments into library products, attention and launches of fused kernels";
   let description = [{
     In each `pipe.fragment` and `func.func`: `nn.accumulate` becomes read, add, write; `nn.einsum`, but for float64, becomes `rank.matmul`, and
-    blocked `nn.attention` and `nn.ring_attention` become `rank.attention`, on strides (through `nn.select` and `nn.rename`, which move nothing); other prims are fused greedily into `rank.kernel`s, structurally
+    blocked `nn.attention` and `nn.ring_attention` become `rank.attention`, on strides (through `nn.select` and `nn.rename`, which move nothing). An
+    `nn.einsum` over `nn.windows` of any type walks the windows where x is stored. Other prims are fused greedily into `rank.kernel`s, structurally
     equal ones shared. Communication keeps its order, and so do reads and writes of a variable.
     ```mlir
     %h = nn.einsum %x, %w : ...                    %h = rank.matmul %x, %w {m = 256 : i64, ...} : ...
@@ -18,6 +19,7 @@ def ExportOutlineKernels : Pass<"export-outline-kernels", "::mlir::ModuleOp"> {
     Left besides: nn.read, nn.write, nn.input, nn.rename (an alias), dist collectives, pipe ops.
   }];
   let dependentDialects = ["::npar::rank::RankDialect"];
+  let options = [Option<"walksWindows", "walks-windows", "bool", "true", "false: windows are copied first, for backends that cannot walk them">];
 }
 
 def CodegenShowKernels : Pass<"codegen-show-kernels", "::mlir::ModuleOp"> {

@@ -157,7 +157,8 @@ static void replaceByProduct(Op op, const View &left, const View &right, const M
       rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, accumulation.variable, ranges,
                              array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows), i64(c.columns),
                              i64(a.columns), array(a.strides()), array(b.strides()), array(c.strides()), i64(left.offset),
-                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getFilledAttr());
+                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getFilledAttr(),
+                             /*windowed=*/rank::WindowedAttr());
   attributes::at.copy(op, matmul);
   if (accumulation.sum) {
     accumulation.sum.replaceAllUsesWith(matmul.getResult());

@@ -19,11 +19,14 @@ using namespace mlir;
 
 namespace npar::codegen {
 
+#define GEN_PASS_DECL_EXPORTOUTLINEKERNELS
 #define GEN_PASS_DEF_EXPORTOUTLINEKERNELS
 #include "compiler/codegen/Passes.h.inc"
 
 namespace {
 struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernels> {
+  using ExportOutlineKernelsBase::ExportOutlineKernelsBase;
+
   void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
   void runOnOperation() override;
 
@@ -159,7 +162,7 @@ FailureOr<ExportOutlineKernels::Prepared> ExportOutlineKernels::prepare(Block &b
   rewriteState(block);
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
-  rewriteProducts(block);
+  rewriteProducts(block, walksWindows);
   llvm::DenseMap<Operation *, nn::ExistingRows> existing = nn::existingRows(block);
   if (failed(rewriteGroupedProducts(block)))
     return failure();
@@ -244,6 +247,12 @@ void ExportOutlineKernels::runOnOperation() {
       return signalPassFailure();
   for (nn::ScoresOp scores : llvm::make_early_inc_range(getOperation().getOps<nn::ScoresOp>()))
     scores.erase(); // kernels by now
+}
+
+std::unique_ptr<Pass> createExportOutlineKernels(bool walksWindows) {
+  ExportOutlineKernelsOptions options;
+  options.walksWindows = walksWindows;
+  return std::make_unique<ExportOutlineKernels>(options);
 }
 
 } // namespace npar::codegen

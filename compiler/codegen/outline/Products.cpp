@@ -127,7 +127,8 @@ static bool rewriteProduct(nn::EinsumOp op) {
   auto matmul = rank::MatmulOp::create(
       builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, ValueRange(), builder.getDenseI64ArrayAttr(batch), i64(m.size),
       i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides), builder.getDenseI64ArrayAttr(bStrides),
-      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), builder.getF64FloatAttr(1));
+      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), builder.getF64FloatAttr(1),
+      /*windowed=*/rank::WindowedAttr());
   attributes::at.copy(op, matmul);
   if (sum) {
     sum.replaceAllUsesWith(matmul.getResult());
@@ -179,11 +180,14 @@ static bool reorderOperands(nn::EinsumOp op) {
   return true;
 }
 
-void rewriteProducts(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && program::hasProductSteps(*nn::elementTypeOf(einsum.getType())))
-      if (!rewriteProduct(einsum) && reorderOperands(einsum))
-        rewriteProduct(einsum);
+void rewriteProducts(Block &block, bool walksWindows) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto einsum = dyn_cast<nn::EinsumOp>(op);
+    if (!einsum || (walksWindows && rewriteWindowedProduct(einsum)))
+      continue;
+    if (program::hasProductSteps(*nn::elementTypeOf(einsum.getType())) && !rewriteProduct(einsum) && reorderOperands(einsum))
+      rewriteProduct(einsum);
+  }
 }
 
 } // namespace npar::codegen

@@ -6,6 +6,15 @@ using namespace mlir;
 
 namespace npar::codegen {
 
+bool isRenaming(nn::WindowsOp windows) {
+  for (unsigned i = 0; i < windows.getOver().size(); ++i)
+    if (nn::sizeOf(windows.getType(), windows.byAt(i)) != 1 || windows.getStride()[i] != 1 || windows.getSpread()[i] != 1 ||
+        windows.getBefore()[i] != 0 ||
+        nn::sizeOf(windows.getType(), windows.toAt(i)) != nn::sizeOf(windows.getX().getType(), windows.overAt(i)))
+      return false;
+  return true;
+}
+
 View::View(Value value) {
   // Names as the value has them, from its own dimensions down to the base's.
   SmallVector<std::pair<StringAttr, StringAttr>> renames; // stored name -> name seen
@@ -18,6 +27,10 @@ View::View(Value value) {
     } else if (auto select = base.getDefiningOp<nn::SelectOp>()) {
       selected.emplace_back(select.getAxisAttr(), select.getIndex());
       base = select.getX();
+    } else if (auto windows = base.getDefiningOp<nn::WindowsOp>(); windows && isRenaming(windows)) {
+      for (unsigned i = 0; i < windows.getOver().size(); ++i)
+        renames.emplace_back(windows.overAt(i), windows.toAt(i));
+      base = windows.getX();
     } else {
       break;
     }
@@ -75,7 +88,7 @@ Value inOrder(Operation *op, Value operand, ArrayRef<StringAttr> order) {
 
 void dropUnusedViews(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isa<nn::RenameOp, nn::SelectOp>(op) && op.use_empty())
+    if (isa<nn::RenameOp, nn::SelectOp, nn::WindowsOp>(op) && op.use_empty())
       op.erase();
 }
 

@@ -3,12 +3,16 @@
 
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Windows.h"
 
 #include "llvm/ADT/MapVector.h"
 
 namespace npar::codegen {
 
-/// A tensor as strides by axis name into a stored tensor: looks through nn.select and nn.rename.
+/// Returns whether each window is one entry, and each entry a window: x under other names, as in a convolution of 1 x 1.
+bool isRenaming(nn::WindowsOp windows);
+
+/// A tensor as strides by axis name into a stored tensor: looks through nn.select, nn.rename and nn.windows that rename.
 struct View {
   mlir::Value base;
   int64_t offset = 0;

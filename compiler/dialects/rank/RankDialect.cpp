@@ -1,4 +1,4 @@
-// Registers the rank dialect's attribute and ops.
+// Registers the rank dialect's attributes and ops.
 #include "compiler/dialects/rank/Rank.h"
 
 #include "mlir/IR/DialectImplementation.h"

@@ -56,6 +56,9 @@ double MatmulOp::getFlops() {
   double flops = 2.0 * getM() * getN() * getK() * getFilled().convertToDouble();
   for (int64_t size : getRanges().empty() ? getBatch() : getBatch().drop_back())
     flops *= size;
+  if (WindowedAttr windowed = getWindowedAttr())
+    for (WindowAttr window : windowed.getA().getWindows())
+      flops /= window.getSpread(); // elsewhere there is nothing to multiply
   return flops;
 }
 
@@ -72,8 +75,32 @@ static int64_t lastElement(ArrayRef<int64_t> strides, ArrayRef<int64_t> batch, i
   return last;
 }
 
+/// Verifies that there is a number for each position. The verifier of programs checks the rest (engine/program/MatmulCheck.cpp).
+static LogicalResult verifyWindowed(MatmulOp op, WindowedAttr windowed) {
+  auto volume = [](ArrayRef<int64_t> sizes) {
+    int64_t product = 1;
+    for (int64_t size : sizes)
+      product *= size;
+    return product;
+  };
+  if (volume(windowed.getM()) != int64_t(op.getM()) || volume(windowed.getN()) != int64_t(op.getN()) ||
+      volume(windowed.getK()) != int64_t(op.getK()))
+    return op.emitOpError("has positions whose sizes do not make m, n and k");
+  for (auto [walked, positions] : {std::pair(windowed.getA(), windowed.getM().size() + windowed.getK().size()),
+                                   std::pair(windowed.getB(), windowed.getK().size() + windowed.getN().size())}) {
+    bool fits = walked.getStrides().size() == positions;
+    for (WindowAttr window : walked.getWindows())
+      fits &= window.getSteps().size() == positions;
+    if (!fits)
+      return op.emitOpError("needs a stride and a step of each window for each of ") << positions << " positions";
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   ArrayRef<int64_t> batch = getBatch();
+  if (WindowedAttr windowed = getWindowedAttr(); windowed && failed(verifyWindowed(*this, windowed)))
+    return failure();
   struct Side {
     StringRef name;
     Value value;
@@ -90,7 +117,7 @@ LogicalResult MatmulOp::verify() {
     int64_t count = cast<RankedTensorType>(side.value.getType()).getNumElements();
     if (side.offset < 0 || last >= count)
       return emitOpError("'") << side.name << "' reaches element " << last << " of a tensor of " << count;
-    if (side.strides[batch.size()] != 1 && side.strides[batch.size() + 1] != 1)
+    if (!(getWindowed() && side.value != getResult()) && side.strides[batch.size()] != 1 && side.strides[batch.size() + 1] != 1)
       return emitOpError("'") << side.name << "' has no unit stride among row and column";
   }
   if (!getRanges().empty() && (getRanges().size() != 2 || batch.size() != 2 || (getAccumulator() && !getDepth())))

@@ -24,6 +24,36 @@ def Rank_ExistingAttr : AttrDef<Rank_Dialect, "Existing"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Rank_WindowAttr : AttrDef<Rank_Dialect, "Window"> {
+  let mnemonic = "window";
+  let summary = "a dimension of an operand that a window walks (engine/program/Program.fbs, Window)";
+  let parameters = (ins "int64_t":$size, "int64_t":$stride, "int64_t":$before, "int64_t":$spread, ArrayRefParameter<"int64_t">:$steps);
+  let assemblyFormat = "`<` $size `by` $stride `,` `before` $before `,` `spread` $spread `,` `steps` `[` $steps `]` `>`";
+}
+
+def Rank_WalkedAttr : AttrDef<Rank_Dialect, "Walked"> {
+  let mnemonic = "walked";
+  let summary = "where the elements of an operand are: a stride of each position, and windows (engine/program/Program.fbs, WalkedOperand)";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$strides, OptionalArrayRefParameter<"WindowAttr">:$windows);
+  let assemblyFormat = "`<` `[` $strides `]` (`,` $windows^)? `>`";
+}
+
+def Rank_WindowedAttr : AttrDef<Rank_Dialect, "Windowed"> {
+  let mnemonic = "windowed";
+  let summary = "sizes of the positions of m, n and k, and the walks of both operands (engine/program/Program.fbs, WindowedProduct)";
+  let description = [{
+    Rows of 2 x 8 x 8 positions of 3 x 3 windows with a border, times a matrix:
+    ```mlir
+    #rank.windowed<m [2, 8, 8], n [5], k [3, 3, 4],
+        <[256, 0, 0, 0, 0, 1], <8 by 32, before 1, spread 1, steps [0, 1, 0, 1, 0, 0]>, <8 by 4, before 1, spread 1, steps [0, 0, 1, 0, 1, 0]>>,
+        <[12, 4, 1, 36]>>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$m, ArrayRefParameter<"int64_t">:$n, ArrayRefParameter<"int64_t">:$k,
+      "WalkedAttr":$a, "WalkedAttr":$b);
+  let assemblyFormat = "`<` `m` `[` $m `]` `,` `n` `[` $n `]` `,` `k` `[` $k `]` `,` $a `,` $b `>`";
+}
+
 def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "a group of nn operations that runs as one generated loop nest";
   let description = [{
@@ -80,6 +110,7 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
     operands, of f32, are rounded to TF32 (RULES.md#N8).
     With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops
     are samples and groups (engine/program/Program.fbs, Matmul). `filled` is the part of the rows that belongs to a group on average.
+    With `windowed`, it tells where the elements of A and B are, and their strides of rows and columns are 0.
     ```mlir
     %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
     ```
@@ -88,7 +119,7 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
       DenseI64ArrayAttr:$batch,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$a, DenseI64ArrayAttr:$b, DenseI64ArrayAttr:$c,
       DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset, UnitAttr:$tf32, UnitAttr:$depth,
-      DefaultValuedAttr<F64Attr, "1.0">:$filled);
+      DefaultValuedAttr<F64Attr, "1.0">:$filled, OptionalAttr<Rank_WindowedAttr>:$windowed);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs (`accumulate` $accumulator^)? (`grouped` $ranges^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;

@@ -235,6 +235,25 @@ private:
     return success();
   }
 
+  static std::unique_ptr<program::WindowedProductT> readWindowed(rank::WindowedAttr windowed) {
+    auto operand = [](rank::WalkedAttr walked) {
+      auto entry = std::make_unique<program::WalkedOperandT>();
+      entry->strides = walked.getStrides().vec();
+      for (rank::WindowAttr window : walked.getWindows()) {
+        auto made = std::make_unique<program::WindowT>();
+        made->size = window.getSize(), made->stride = window.getStride();
+        made->before = window.getBefore(), made->spread = window.getSpread();
+        made->steps = window.getSteps().vec();
+        entry->windows.push_back(std::move(made));
+      }
+      return entry;
+    };
+    auto entry = std::make_unique<program::WindowedProductT>();
+    entry->m = windowed.getM().vec(), entry->n = windowed.getN().vec(), entry->k = windowed.getK().vec();
+    entry->a = operand(windowed.getA()), entry->b = operand(windowed.getB());
+    return entry;
+  }
+
   LogicalResult readMatmul(rank::MatmulOp matmul) {
     auto type = cast<RankedTensorType>(matmul.getLhs().getType());
     std::optional<program::ElementType> element = elementTypeOf(type), result = elementTypeOf(matmul.getResult().getType());
@@ -262,6 +281,8 @@ private:
     strides(matmul.getA(), entry->a_batch, entry->a_row, entry->a_column);
     strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
+    if (rank::WindowedAttr windowed = matmul.getWindowedAttr())
+      entry->windowed = readWindowed(windowed);
     entry->accumulate = bool(matmul.getAccumulator());
     entry->tf32 = matmul.getTf32();
     entry->grouping = matmul.getGrouping();

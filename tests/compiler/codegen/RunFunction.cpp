@@ -37,7 +37,7 @@ CompiledFunction::CompiledFunction(const std::string &text) {
   if (!module)
     return;
   PassManager passes(&context);
-  passes.addPass(createExportOutlineKernels());
+  passes.addPass(createExportOutlineKernels(/*walksWindows=*/true));
   if (failed(passes.run(*module)))
     return;
   llvm::raw_string_ostream stream(printed);

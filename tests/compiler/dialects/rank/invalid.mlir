@@ -109,6 +109,27 @@ func.func @f(%a: tensor<8x8xf32>) {
 
 // -----
 
+// Positions make up rows, columns and what is summed over.
+func.func @f(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{has positions whose sizes do not make m, n and k}}
+  %0 = rank.matmul %a, %a {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 0, 0>, b = array<i64: 0, 0>,
+      c = array<i64: 4, 1>, windowed = #rank.windowed<m [2, 2], n [4], k [2], <[8, 4, 1]>, <[4, 1]>>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// Each position has a stride, and a step in each window.
+func.func @f(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{needs a stride and a step of each window for each of 2 positions}}
+  %0 = rank.matmul %a, %a {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 0, 0>, b = array<i64: 0, 0>,
+      c = array<i64: 4, 1>, windowed = #rank.windowed<m [4], n [4], k [4], <[4, 1], <4 by 1, before 0, spread 1, steps [1]>>, <[4, 1]>>}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
 // A grouped product has two ranges.
 func.func @f(%a: tensor<4x4xf32>, %r: tensor<1x1xi32>) {
   // expected-error @+1 {{a grouped product has two ranges, two batch loops and, unless it sums over rows, no accumulator; this one has 2 ranges and 1 batch loops}}

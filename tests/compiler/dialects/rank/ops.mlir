@@ -23,6 +23,15 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
         b = array<i64: 8, 1>, c = array<i64: 8, 1>} : (tensor<2x16xf32, #l>, tensor<16x8xf32, #w>, tensor<2x8xf32, #y>) -> tensor<2x8xf32, #y>
     return %1 : tensor<2x8xf32, #y>
   }
+  // A convolution of one axis, with a border of one entry, and its weight.
+  // CHECK: func.func @windowed
+  func.func @windowed(%x: tensor<2x8x4xf32>, %w: tensor<5x3x4xf32>) -> tensor<2x8x5xf32> {
+    // CHECK-NEXT: rank.matmul {{.*}} windowed = #rank.windowed<m[2, 8], n[5], k[3, 4], <[32, 0, 0, 1], <8 by 4, before 1, spread 1, steps[0, 1, 1, 0]>>, <[4, 1, 12]>>}
+    %y = rank.matmul %x, %w {batch = array<i64>, m = 16 : i64, n = 5 : i64, k = 12 : i64, a = array<i64: 0, 0>, b = array<i64: 0, 0>,
+        c = array<i64: 5, 1>, windowed = #rank.windowed<m [2, 8], n [5], k [3, 4], <[32, 0, 0, 1], <8 by 4, before 1, spread 1, steps [0, 1, 1, 0]>>,
+        <[4, 1, 12]>>} : (tensor<2x8x4xf32>, tensor<5x3x4xf32>) -> tensor<2x8x5xf32>
+    return %y : tensor<2x8x5xf32>
+  }
   // Queries in groups of three heads, out of a tensor that holds q, k and v; the gradients apart.
   // CHECK: func.func @attention
   func.func @attention(%x: tensor<2x8x5x4xf32>, %dout: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
