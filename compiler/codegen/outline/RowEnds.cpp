@@ -98,7 +98,7 @@ void RowEnds::start(Value rows, const Source &source) {
   SmallVector<Value> waiting{rows};
   llvm::DenseSet<Value> seen{rows};
   llvm::DenseSet<Operation *> visited;
-  // The ends are of one rank or round: the walk ends at ops that put rows of several together, and at those that take rows out of them.
+  // Several ranks or rounds have other ends: the walk stops where their rows come together, and where some are taken out of them.
   auto isOther = [&](Value value) { return isOfFloatRows(value) && countRows(value) != count; };
   auto makesOthers = [&](Operation *op) {
     bool hasRows = llvm::any_of(op->getResults(), isOfFloatRows);
