@@ -20,7 +20,7 @@ struct Walked {
   int64_t step(StringAttr axis) const { return !has(axis) ? 0 : axis == to ? toStep : byStep; }
 };
 
-/// Where the elements of an operand are stored.
+/// Says where the elements of an operand are stored.
 struct Operand {
   Value base;
   int64_t offset = 0;
@@ -36,7 +36,7 @@ struct Operand {
   bool isSpread() const {
     return llvm::any_of(windows, [](const Walked &window) { return window.spread != 1; });
   }
-  /// How far a step along the axis goes in memory, in elements.
+  /// The distance of neighbours along the axis in memory, in elements.
   double reach(StringAttr axis) const {
     auto sum = double(strides.lookup(axis));
     for (const Walked &window : windows)
@@ -52,12 +52,12 @@ struct Loops {
 
 } // namespace
 
-/// The windows that an operand consists of; null if there are none, or if a product cannot walk them.
+/// The windows that an operand consists of; null for another operand, or if a product cannot walk them.
 static nn::WindowsOp windowsOf(Value value) {
   auto windows = value.getDefiningOp<nn::WindowsOp>();
   if (!windows || isRenaming(windows) || windows.getOver().size() > 2 || !windows.getFill().isZero())
     return {};
-  // Which positions a rank has is known to kernels, not to products.
+  // Kernels know which positions a rank has, products do not.
   if (dist::LayoutAttr layout = dist::layoutOf(windows.getType()))
     for (auto to : windows.getTo().getAsRange<StringAttr>())
       if (!layout.splitsOf(layout.dimOf(to)).empty())
