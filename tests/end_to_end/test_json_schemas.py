@@ -15,6 +15,7 @@ import unittest
 import json_schema
 from driver import NPAR, ROOT, DriverTest, safetensors_file
 from json_schema import Schema
+from test_images import FOLDER as PICTURES
 from test_positions import LARGE
 from test_process_flags import Together
 
@@ -88,6 +89,7 @@ THEN = [
     ("generate", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompt abc --count 2 --top 2 --quiet"),
     ("generate-prompts", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompts prompts.txt --count 2 --top 2 --quiet"),
     ("data-show", "data show tiny.npar --data text.txt --tokens bytes --count 1"),
+    ("data-show", "data show pictures.npar --count 1"),
     ("devices", "devices"),
     ("inspect", "inspect two.npar"),
     ("inspect", "inspect gpt2 --set depth=2 --set width=8 --set heads=2 --set vocab=64 --set context=8"),
@@ -169,6 +171,11 @@ class JsonSchemasTest(Together, DriverTest):
         super().setUp()
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
+        (self.folder / "pictures.npar").write_text(PICTURES.replace("STEPS", "pictures: resize"))
+        for kind in "abc":
+            (self.folder / "photos" / kind).mkdir(parents=True)
+            for name in ("rgb.png", "rgba.png"):
+                shutil.copy(ROOT / "tests" / "reference" / "pictures" / name, self.folder / "photos" / kind)
         (self.folder / "prompts.txt").write_text("abc\nde\n")
         (self.folder / "experts.json").write_text('{"model_type": "deepseek_v3"}')
         (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text().rstrip()} --frobnicate 1\n")
