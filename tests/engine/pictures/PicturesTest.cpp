@@ -2,6 +2,7 @@
 #include "engine/pictures/Codecs.h"
 #include "engine/pictures/Orientation.h"
 #include "engine/pictures/Resize.h"
+#include "engine/pictures/Sheet.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -208,6 +209,18 @@ TEST(Pictures, JpegFilesOfManyScansAreRefused) {
     jpeg.insert(jpeg.begin() + at, first.begin(), first.end());
   EXPECT_EQ(decodePicture(jpeg.data(), jpeg.size(), "x").status().message(),
             "cannot read picture 'x': its JPEG data are damaged: it has more than the 500 scans that are read");
+}
+
+TEST(Pictures, DarkOnesAreBrightenedOnASheet) {
+  for (auto [value, drawn] : {std::pair(16, 240), std::pair(127, 254), std::pair(128, 128), std::pair(0, 0)}) {
+    Picture picture(1, 64, 1);
+    picture.bytes[5] = static_cast<uint8_t>(value);
+    Picture sheet = sheetOf({picture, picture});
+    EXPECT_EQ(*sheet.at(0, 0), 255);
+    EXPECT_EQ(*sheet.at(4, 4), 0);
+    EXPECT_EQ(*sheet.at(4, 4 + 5), drawn);
+    EXPECT_EQ(*sheet.at(4, 2 * 4 + 64 + 5), drawn);
+  }
 }
 
 TEST(Pictures, OtherFilesAreNamed) {
