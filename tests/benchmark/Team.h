@@ -30,15 +30,18 @@ public:
     left = int(threads.size());
     ++round;
     each(0);
-    while (left.load())
-      __builtin_ia32_pause();
+    await([this] { return left.load() == 0; });
   }
 
 private:
+  /// Spins for a while, then lets other threads run: those of PyTorch spin, too.
+  template <typename Done> static void await(Done done) {
+    for (int spins = 0; !done(); ++spins)
+      spins < 2000 ? __builtin_ia32_pause() : std::this_thread::yield();
+  }
   void work(int index) {
     for (int seen = 0;; ++seen) {
-      for (int spins = 0; round.load() == seen; ++spins)
-        spins < 20000 ? __builtin_ia32_pause() : std::this_thread::yield();
+      await([this, seen] { return round.load() != seen; });
       if (stopping)
         return;
       (*job)(index);
