@@ -1,5 +1,6 @@
 // The syntax tree as .npar text with fixed indentation and explicit parentheses: it parses to the same tree again.
-#include "dsl/parse/PrintExpression.h"
+#include "dsl/parse/PrintPart.h"
+#include "dsl/parse/PrintPlan.h"
 
 #include <ostream>
 
@@ -8,9 +9,9 @@ namespace {
 
 using namespace ast;
 
-class Printer : private ExpressionPrinter {
+class Printer : private PartPrinter {
 public:
-  explicit Printer(std::ostream &out) : ExpressionPrinter(out) {}
+  explicit Printer(std::ostream &out) : PartPrinter(out) {}
 
   void file(const File &f) {
     const char *gap = "";
@@ -35,40 +36,11 @@ public:
     for (const Family &each : f.families)
       separate(), family(each);
     for (const Plan &p : f.plans)
-      separate(), plan(p);
+      separate(), printPlan(p, out);
     for (const Machine &m : f.machines)
       separate(), machine(m);
     for (const Data &d : f.datas)
       separate(), data(d);
-  }
-
-  void plan(const Plan &p) {
-    head("plan", p.name, p.parameters);
-    out << (p.model.text.empty() ? "" : " for ") << p.model.text << " {\n";
-    if (!p.mesh.empty()) {
-      out << "    mesh ";
-      items(p.mesh);
-      out << '\n';
-    }
-    for (const Requirement &r : p.requirements) {
-      out << "    ";
-      require(*r.condition, r.message);
-      out << '\n';
-    }
-    for (const Setting &s : p.settings)
-      if (s.name.text != "compute")
-        setting(s);
-    if (!p.rules.empty()) {
-      out << "    split {\n";
-      for (const Rule &r : p.rules) {
-        out << "        ";
-        rule(r);
-        out << '\n';
-      }
-      out << "    }\n";
-    }
-    clauses(p);
-    out << "}\n";
   }
 
   void train(const Train &t) {
@@ -82,30 +54,6 @@ public:
   }
 
 private:
-  void items(const std::vector<Item> &list) {
-    for (size_t i = 0; i < list.size(); ++i) {
-      out << (i ? ", " : "") << list[i].name.text;
-      if (list[i].value) {
-        out << " = ";
-        expression(*list[i].value);
-      }
-    }
-  }
-
-  /// Prints constants in parentheses; prints nothing if the list is empty.
-  void constants(const std::vector<Item> &list) {
-    if (list.empty())
-      return;
-    out << '(';
-    items(list);
-    out << ')';
-  }
-
-  void head(const char *word, const Name &name, const std::vector<Item> &parameters) {
-    out << word << ' ' << name.text;
-    constants(parameters);
-  }
-
   void block(const char *word, const Block &b) {
     head(word, b.name, b.parameters);
     body(b.body, 0);
@@ -222,23 +170,6 @@ private:
         out << before << ' ';
         expression(**part);
       }
-  }
-
-  void require(const Expression &condition, const std::string &message) {
-    out << "require ";
-    expression(condition);
-    out << ", \"" << message << '"';
-  }
-
-  void setting(const Setting &s, const std::vector<Precision> &precisions = {}) {
-    out << "    " << s.name.text << ' ';
-    expression(*s.value);
-    for (const Precision &each : precisions) {
-      out << ", " << each.what.text << ' ';
-      expression(*each.value);
-      out << (each.hierarchical ? " hierarchical" : "");
-    }
-    out << '\n';
   }
 
   void optimizer(const Optimizer &o) {
@@ -400,116 +331,13 @@ private:
     }
     out << "}\n";
   }
-
-  /// The clauses after the rules.
-  void clauses(const Plan &p) {
-    for (const Place &each : p.places) {
-      out << "    place" << (each.order.empty() ? "" : " ");
-      names(each.order);
-      out << (each.inside.empty() ? "" : " inside ");
-      names(each.inside);
-      out << '\n';
-    }
-    if (!p.stores.empty()) {
-      bool alone = p.stores.size() == 1;
-      out << "    store {" << (alone ? " " : "\n");
-      for (const StoreRule &r : p.stores) {
-        out << (alone ? "" : "        ");
-        storeRule(r);
-        out << (alone ? " " : "\n");
-      }
-      out << (alone ? "}\n" : "    }\n");
-    }
-    for (const Recompute &r : p.recomputes) {
-      out << "    recompute " << (r.every ? "every " : r.op ? "op " : "");
-      expression(*r.value);
-      out << '\n';
-    }
-    for (const Quantity &b : p.buckets) {
-      out << "    bucket ";
-      expression(*b.value);
-      out << ' ' << b.unit.text << '\n';
-    }
-    for (const Setting &each : p.expertBuffers) {
-      out << "    experts buffer ";
-      expression(*each.value);
-      out << '\n';
-    }
-    for (const Quantity &l : p.limits) {
-      out << "    require " << l.what.text << " <= ";
-      expression(*l.value);
-      out << ' ' << l.unit.text << '\n';
-    }
-    for (const Setting &s : p.settings)
-      if (s.name.text == "compute")
-        setting(s, p.precisions);
-    for (const Keep &k : p.keeps) {
-      for (size_t i = 0; i < k.what.size(); ++i)
-        out << (i ? ", " : "    keep ") << (k.what[i].layer ? '"' + k.what[i].name.text + '"' : k.what[i].name.text);
-      out << " in ";
-      expression(*k.type);
-      out << '\n';
-    }
-  }
-
-  void names(const std::vector<Name> &list) {
-    for (size_t i = 0; i < list.size(); ++i)
-      out << (i ? ", " : "") << list[i].text;
-  }
-
-  void storeRule(const StoreRule &r) {
-    names(r.what);
-    out << " -> ";
-    names(r.mesh);
-    if (r.per)
-      out << " per " << r.per->text;
-    if (r.condition) {
-      out << " if ";
-      expression(*r.condition);
-    }
-  }
-
-  /// A pattern of names is a text.
-  static std::string leftSide(const RuleAxis &axis) {
-    bool isName = axis.name.text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
-    const std::string name = isName ? axis.name.text : '"' + axis.name.text + '"';
-    return axis.modifier.text.empty() ? name : name + ' ' + axis.modifier.text;
-  }
-
-  void rule(const Rule &r) {
-    for (size_t i = 0; i < r.axes.size(); ++i)
-      out << (i ? ", " : "") << leftSide(r.axes[i]);
-    out << " -> ";
-    names(r.mesh);
-    if (r.schedule)
-      out << " by " << (r.scheduleIsText ? '"' + r.schedule->text + '"' : r.schedule->text);
-    if (r.chunks) {
-      out << '(';
-      expression(*r.chunks);
-      out << ')';
-    }
-    if (r.live) {
-      out << " live ";
-      expression(*r.live);
-    }
-    if (r.stages) {
-      out << " stages ";
-      expression(*r.stages);
-    }
-    for (const Narrowing &n : r.narrowings)
-      out << (n.layer ? " in layer \"" + n.name.text + '"' : " in op " + n.name.text);
-    if (r.condition) {
-      out << " if ";
-      expression(*r.condition);
-    }
-  }
 };
 
 } // namespace
 
 void print(const ast::File &file, std::ostream &out) { Printer(out).file(file); }
 
-void print(const ast::Plan &plan, std::ostream &out) { Printer(out).plan(plan); }
+void print(const ast::Plan &plan, std::ostream &out) { printPlan(plan, out); }
 
 void print(const ast::Train &train, std::ostream &out) { Printer(out).train(train); }
 

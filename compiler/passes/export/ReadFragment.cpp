@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/CutPieces.h"
 #include "compiler/passes/export/LayoutText.h"
+#include "compiler/passes/export/ProductEntry.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/StepTimes.h"
@@ -235,25 +236,6 @@ private:
     return success();
   }
 
-  static std::unique_ptr<program::WindowedProductT> readWindowed(rank::WindowedAttr windowed) {
-    auto operand = [](rank::WalkedAttr walked) {
-      auto entry = std::make_unique<program::WalkedOperandT>();
-      entry->strides = walked.getStrides().vec();
-      for (rank::WindowAttr window : walked.getWindows()) {
-        auto made = std::make_unique<program::WindowT>();
-        made->size = window.getSize(), made->stride = window.getStride();
-        made->before = window.getBefore(), made->spread = window.getSpread();
-        made->steps = window.getSteps().vec();
-        entry->windows.push_back(std::move(made));
-      }
-      return entry;
-    };
-    auto entry = std::make_unique<program::WindowedProductT>();
-    entry->m = windowed.getM().vec(), entry->n = windowed.getN().vec(), entry->k = windowed.getK().vec();
-    entry->a = operand(windowed.getA()), entry->b = operand(windowed.getB());
-    return entry;
-  }
-
   LogicalResult readMatmul(rank::MatmulOp matmul) {
     auto type = cast<RankedTensorType>(matmul.getLhs().getType());
     std::optional<program::ElementType> element = elementTypeOf(type), result = elementTypeOf(matmul.getResult().getType());
@@ -264,28 +246,7 @@ private:
       return matmul.emitOpError("is a product with a side of ")
              << most << ", library products take at most " << std::numeric_limits<int32_t>::max()
              << ": use a smaller 'micro' or split an axis";
-    auto entry = std::make_unique<program::MatmulT>();
-    size_t loops = matmul.getBatch().size();
-    entry->type = *element;
-    entry->result = *result;
-    entry->m = matmul.getM();
-    entry->n = matmul.getN();
-    entry->k = matmul.getK();
-    entry->batch = matmul.getBatch().vec();
-    auto strides = [&](ArrayRef<int64_t> all, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
-      batch.assign(all.begin(), all.begin() + loops);
-      row = all[loops];
-      column = all[loops + 1];
-    };
-    int64_t unit = 1;
-    strides(matmul.getA(), entry->a_batch, entry->a_row, entry->a_column);
-    strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
-    strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
-    if (rank::WindowedAttr windowed = matmul.getWindowedAttr())
-      entry->windowed = readWindowed(windowed);
-    entry->accumulate = bool(matmul.getAccumulator());
-    entry->tf32 = matmul.getTf32();
-    entry->grouping = matmul.getGrouping();
+    std::unique_ptr<program::MatmulT> entry = productEntry(matmul, *element, *result);
     SmallVector<Value> inputs{matmul.getLhs(), matmul.getRhs()};
     llvm::append_range(inputs, matmul.getRanges());
     memory::Action &action = act(program::StepKind::Matmul, "matmul", matmul, inputs, matmul.getResult());
