@@ -20,7 +20,8 @@ engine::Status checkSafetensorsName(const std::string &flag, const std::string &
 }
 
 std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings) {
-  static const char *const known[] = {".csv", ".html", ".json", ".jsonl", ".npx", ".pdf", ".png", ".pt", ".safetensors", ".svg", ".tsv"};
+  static const char *const known[] = {".csv", ".html", ".jpeg", ".jpg",         ".json", ".jsonl", ".npx",
+                                      ".pdf", ".png",  ".pt",   ".safetensors", ".svg",  ".tsv"};
   std::string ending = std::filesystem::path(path).extension().string();
   for (char &letter : ending)
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));

@@ -133,7 +133,8 @@ class DigitsTest(PicturesTest):
         self.assertEqual((self.folder / "again.png").read_bytes(), data)
         self.npar("data", "show", self.model, "--count", 5, "--epoch", 3, "--sheet", "next.png")
         self.assertNotEqual((self.folder / "next.png").read_bytes(), data)
-        self.npar("data", "show", self.model, "--sheet", "sheet.svg", code=2)
+        for name in ("sheet.svg", "sheet.jpg", "sheet.JPEG"):
+            self.assertIn("use '.png'", self.npar("data", "show", self.model, "--sheet", name, code=2).error)
 
 
 class FolderTest(PicturesTest):
