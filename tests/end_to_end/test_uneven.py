@@ -74,6 +74,7 @@ train base for Gpt2 {{ batch 64 optimizer AdamW(lr = 1e-3) }}
         found = {counts: self.hand(mixed, *counts)["seconds_per_step"] for counts in ((6, 6), (first - 1, second + 1), (first, second),
                                                                                       (first + 1, second - 1))}
         self.assertLess(found[first, second], 1.02 * min(found.values()), "communication that overlaps with work is not balanced")
+        self.assertLess(found[first, second], found[6, 6])
         dealt = self.simulate(mixed, TENSOR)["seconds_per_step"]
         self.assertLess(dealt, found[6, 6])
         self.assertLess(self.simulate("dgx-h100", TENSOR)["seconds_per_step"], dealt)

@@ -2,9 +2,8 @@
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
-#include "engine/program/Words.h"
-
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace npar::program {
 namespace {

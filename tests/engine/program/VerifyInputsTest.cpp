@@ -2,8 +2,6 @@
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
-#include "engine/program/Words.h"
-
 #include <gtest/gtest.h>
 
 namespace npar::program {
@@ -83,8 +81,6 @@ TEST(Verify, InputWithoutASlotPerMicroBatch) {
       [](ProgramT &program, LogicalInputT &logical, InputT &) { program.micro_count = program.batch = 2, logical.shape[0] = 2; },
       "class 'stage0': input 'tokens' is in a region of 1 slots, not one for each of 2 micro-batches");
 }
-
-// Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
 
 } // namespace
 } // namespace npar::program

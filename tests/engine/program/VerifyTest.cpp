@@ -88,6 +88,7 @@ TEST(Verify, TasksThatCannotOverlap) {
   }
 }
 
+// Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
 TEST(Verify, CrossedCollectives) {
   ProgramT program = emptyProgram({{"pp", 2}}, 1);
   uint32_t a = addAllReduce(program, {0}, 0, 16), b = addAllReduce(program, {0}, 1, 16);
