@@ -205,7 +205,8 @@ double StepEstimate::dataSeconds() const {
   if (plan.batchShares() * plan.cp == 1)
     return 0;
   int64_t apart = plan.layers == TensorLayers::VocabularyAlone ? 1 : plan.cp > 1 || plan.stagesApart ? plan.tp : plan.tp * plan.pp;
-  auto gather = [&](double elements, int64_t share) { // of these, `share` ranks have other ones
+  // Elements of a rank. `share` ranks next to each other hold different ones, so one of them takes part.
+  auto gather = [&](double elements, int64_t share) {
     int64_t members = plan.batchShares() * plan.cp / share;
     return members > 1 ? collectiveSeconds(machine, CollectiveKind::AllGather, model.weightBytes * elements, group(members, apart * share))
                        : 0;

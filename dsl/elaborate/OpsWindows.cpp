@@ -137,9 +137,7 @@ double fillOf(OperationCall &call, size_t i, bool floats) {
   if (!isNumber(value) || (!floats && (!std::holds_alternative<int64_t>(value) || std::abs(toDouble(value)) > INT32_MAX)))
     call.reporter.fail(call.place(i), std::string("the fill of 'windows' must be ") +
                                           (floats ? "a number or \"-inf\"" : "an integer of 32 bits") + ", this is " +
-                                          (word              ? textOf(value)
-                                           : isNumber(value) ? textOf(value)
-                                                             : kindOf(value)));
+                                          (word || isNumber(value) ? textOf(value) : kindOf(value)));
   return floats ? call.number(i) : toDouble(value);
 }
 

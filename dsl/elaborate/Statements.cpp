@@ -24,13 +24,16 @@ static bool mayFill(const ast::Block &model, Scope &scope) {
     const ast::Expression &e = *s.value;
     if (e.kind == ast::ExpressionKind::Chain) // arithmetic, which cannot ignore targets
       return true;
-    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->kind != ast::ExpressionKind::Name || !findOperation(e.items[0]->text) ||
-        isAssigned(e.items[0]->text))
+    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->kind != ast::ExpressionKind::Name || isAssigned(e.items[0]->text))
       return false;
-    constexpr size_t ignore = 3; // the fourth argument
+    const Operation *operation = findOperation(e.items[0]->text);
+    if (!operation)
+      return false;
+    auto isIgnore = [](const OperationFormal &formal) { return formal.name == "ignore"; };
+    const auto place = std::find_if(operation->formals.begin(), operation->formals.end(), isIgnore) - operation->formals.begin();
     const std::vector<ast::Argument> &arguments = e.suffixes[0].arguments;
     for (size_t i = 0; i < arguments.size(); ++i)
-      if (arguments[i].name.text == "ignore" || (arguments[i].name.text.empty() && i >= ignore))
+      if (arguments[i].name.text == "ignore" || (arguments[i].name.text.empty() && i >= static_cast<size_t>(place)))
         return isNone(*arguments[i].value);
     return true;
   };

@@ -149,15 +149,12 @@ static bool isPattern(const std::string &axis) { return axis.find('*') != std::s
 /// Adds the rule for each axis that the pattern matches, in the order of their declarations: those that an operation loops over. (Windows
 /// need the axis whole that they walk, and an input may have it for nothing else.)
 void PlanElaborator::fitPattern(const PlanRule &rule, const Model &model, std::vector<PlanRule> &fitted) {
-  auto has = [](const std::vector<std::string> &axes, const std::string &axis) {
-    return std::find(axes.begin(), axes.end(), axis) != axes.end();
-  };
   auto isUsed = [&](const std::string &axis) {
     return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
-      if (node.operands.empty() || (node.op == "windows" && has(std::get<AxisNames>(node.attributes.at("over")), axis)))
+      if (node.operands.empty() || (node.op == "windows" && contains(std::get<AxisNames>(node.attributes.at("over")), axis)))
         return false;
-      return has(node.type.axes, axis) || std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
-               return has(model.nodes[static_cast<size_t>(operand)].type.axes, axis);
+      return contains(node.type.axes, axis) || std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
+               return contains(model.nodes[static_cast<size_t>(operand)].type.axes, axis);
              });
     });
   };

@@ -3,6 +3,7 @@
 
 #include "engine/data/TokenFile.h"
 #include "engine/files/Ending.h"
+#include "engine/files/Folders.h"
 #include "engine/program/Words.h"
 #include "engine/status/OptionNames.h"
 
@@ -16,22 +17,17 @@ namespace {
 
 bool endsWithTensors(const std::string &path) { return files::endsWith(path, ".safetensors"); }
 
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
 /// if it is unknown.
 std::optional<DataFormat> formatOf(const GivenData &given, const std::string &path, const std::optional<DataPlan> &block) {
   if (endsWithTensors(path))
     return DataFormat::Tensors;
-  if (given.tokens.empty() && block && block->hasPictures())
-    return block->format();
   if (!given.tokens.empty())
     return program::valueOf<DataFormat>(given.tokens);
   if (!block)
     return std::nullopt;
+  if (block->hasPictures())
+    return block->format();
   for (DataFormat format : {DataFormat::U16, DataFormat::I32})
     if (files::endsWith(path, std::string(".") + program::wordOf(format)))
       return format;
@@ -75,14 +71,14 @@ private:
                            nameOf(Option::Data, "INPUT=FILE") + ", with one of " + shape.names());
     std::optional<DataFormat> format = formatOf(given, path, plan);
     if (!format)
-      return isFolder(path)
+      return files::isFolder(path)
                  ? Status::badInput(fmt::format("'{}' is a folder, and no data block reads pictures\nnpar: help: write a data block "
                                                 "for the model, with images \"FOLDER\" INPUT",
                                                 path))
                  : noTokens();
     bool tensors = *format == DataFormat::Tensors;
-    auto kindText = [](bool stream, DataFormat format) -> std::string {
-      return stream                          ? "a stream of tokens"
+    auto kindText = [](DataFormat format) -> std::string {
+      return program::isStream(format)       ? "a stream of tokens"
              : format == DataFormat::Tensors ? "tensors"
              : format == DataFormat::Idx     ? "IDX files"
                                              : "pictures";
@@ -96,8 +92,7 @@ private:
     }
     if (plan->isStream() ? tensors : *format != plan->format())
       return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out", block,
-                                          kindText(plan->isStream(), plan->format()), path,
-                                          tensors ? "a file of tensors" : kindText(program::isStream(*format), *format),
+                                          kindText(plan->format()), path, tensors ? "a file of tensors" : kindText(*format),
                                           nameOf(Option::Setting, "data=none")));
     if (plan->groups.size() > 1)
       return Status::badInput(fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}",
@@ -170,7 +165,7 @@ GivenFile GivenFile::of(const std::string &text) {
 
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
-bool GivenFile::mustBeStream() const { return input.empty() && !hasTensors() && !isFolder(path); }
+bool GivenFile::mustBeStream() const { return input.empty() && !hasTensors() && !files::isFolder(path); }
 
 Status GivenData::check() const {
   if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || !program::isStream(*format)))

@@ -11,10 +11,7 @@
 namespace npar::engine {
 namespace {
 
-bool isClass(const std::string &path, const std::string &name) {
-  std::error_code ignored;
-  return name[0] != '.' && std::filesystem::is_directory(path + "/" + name, ignored);
-}
+bool isClass(const std::string &path, const std::string &name) { return name[0] != '.' && files::isFolder(path + "/" + name); }
 
 } // namespace
 
@@ -27,7 +24,7 @@ Result<std::vector<std::string>> ImageFolder::classesIn(const std::string &path)
 
 Result<ImageFolder> ImageFolder::open(const std::string &path) {
   std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored))
+  if (!files::isFolder(path))
     return Status::badInput("cannot read the pictures '" + path +
                             "': " + (std::filesystem::exists(path, ignored) ? "it is not a folder" : "there is no such folder"));
   Result<std::vector<std::string>> entries = files::namesIn(path);

@@ -1,6 +1,7 @@
 #include "engine/data/PictureSamples.h"
 
 #include "engine/data/NumberText.h"
+#include "engine/program/PrintText.h"
 
 #include <algorithm>
 
@@ -11,13 +12,6 @@ namespace {
 std::vector<int64_t> withoutOnes(std::vector<int64_t> sizes) {
   sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
   return sizes;
-}
-
-std::string listText(const std::vector<int64_t> &sizes) {
-  std::string text;
-  for (int64_t size : sizes)
-    text += (text.empty() ? "" : ", ") + number(size);
-  return "[" + text + "]";
 }
 
 } // namespace
@@ -114,7 +108,8 @@ Status PictureSamples::checkArray(size_t index) {
                                                                       : engine::number(*input.ignore) + " does not count in the loss") +
                             "; give arrays that have the sizes of the inputs and remove the steps");
   if (!isPicture(index) && (isChanged || withoutOnes(sample) != withoutOnes(wanted)))
-    return Status::badInput("has samples of shape " + listText(sample) + ", but input '" + input.name + "' is " + input.typeText() +
+    return Status::badInput("has samples of shape " + program::listText(sample) + ", but input '" + input.name + "' is " +
+                            input.typeText() +
                             (isChanged ? "; steps prepare arrays over [row, column], or [channel, row, column] with 1 or 3 channels" : ""));
   return input.has(255) ? Status() : checkNumbers(index);
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sys/stat.h>
 #include <xxhash.h>
 
 namespace npar::files {
@@ -51,17 +50,12 @@ std::vector<Range> blocksOf(uint64_t size, uint64_t seed) {
   return ranges;
 }
 
-bool isDirectory(const std::string &path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /// The names of the pictures in the sub-folders of a folder: "ants/0013.jpg". No other file and no hidden folder belongs to the data.
 Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
   std::vector<std::string> all;
   TRY(std::vector<std::string> names, namesIn(folder));
   for (const std::string &name : names)
-    if (name[0] != '.' && isDirectory(folder + "/" + name)) {
+    if (name[0] != '.' && isFolder(folder + "/" + name)) {
       TRY(std::vector<std::string> inside, namesIn(folder + "/" + name));
       for (const std::string &file : inside)
         if (isPictureName(file))
@@ -81,7 +75,7 @@ Result<Fingerprint> fingerprintOfFolder(const std::string &path, FingerprintKind
     chosen.push_back(kind == FingerprintKind::Full ? i : XXH3_64bits_withSeed(&i, sizeof(i), seed) % names.size());
   for (size_t index : chosen) {
     const std::string file = path + "/" + names[index];
-    if (isDirectory(file))
+    if (isFolder(file))
       continue;
     TRY(RangeFile opened, RangeFile::open(file, "file"));
     TRY(std::string hash, hashOf(opened, {{0, opened.size()}}));
@@ -93,7 +87,7 @@ Result<Fingerprint> fingerprintOfFolder(const std::string &path, FingerprintKind
 } // namespace
 
 Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind, uint64_t seed) {
-  if (isDirectory(path))
+  if (isFolder(path))
     return fingerprintOfFolder(path, kind, seed);
   Result<RangeFile> file = RangeFile::open(path, "file");
   if (!file.ok())

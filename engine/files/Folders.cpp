@@ -18,6 +18,11 @@ namespace npar::files {
 using engine::Result;
 using engine::Status;
 
+bool isFolder(const std::string &path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 Status checkLink(const std::string &path) {
   struct stat info;
   bool dangles = ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) && ::stat(path.c_str(), &info) != 0 && errno == ENOENT;

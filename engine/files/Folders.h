@@ -25,6 +25,9 @@ engine::Status syncFolder(const std::string &path);
 /// Renames a folder. If the new name exists, it must be an empty folder.
 engine::Status renameFolder(const std::string &from, const std::string &to);
 
+/// Follows links; false if there is nothing of that name.
+bool isFolder(const std::string &path);
+
 /// The names in a folder, ascending, without `.` and `..`; empty if there is no such folder.
 engine::Result<std::vector<std::string>> namesIn(const std::string &folder);
 

@@ -34,11 +34,6 @@ void sleepUntilSignal(double seconds) {
   (void)::ppoll(nullptr, 0, &time, &none);
 }
 
-bool isFolder(const std::string &path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /// True if `path` still names the open file, which its last holder may have renamed since it was opened.
 bool stillNamed(int file, const std::string &path) {
   struct stat open, named;

@@ -82,9 +82,8 @@ struct Product::Strip {
 
 /// Places of a tile's rows in C, in elements. If they are `isEven`, only the first place is set, and the others follow `stride` apart.
 struct Product::TileRows {
-  static constexpr int most = 32;
   bool isEven;
-  int64_t stride, places[most];
+  int64_t stride, places[mostTileRows];
 };
 
 /// A panel of A over some k of the block.

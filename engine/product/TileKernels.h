@@ -27,6 +27,9 @@ struct Operand {
   bool transposed;
 };
 
+/// No set has tiles of more rows.
+constexpr int mostTileRows = 32;
+
 /// Panels. Of A: `rows` rows, of B: `columns` columns, all k of a block; both padded with +0 to full panels and groups of k. A panel is
 /// padded(k) * rows (or columns) * packedBytes bytes long. Only the set itself knows the order inside; that of A depends on `transposed`,
 /// so `multiply` gets it as a parameter.

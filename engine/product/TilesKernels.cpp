@@ -15,6 +15,7 @@ namespace npar::engine {
 namespace {
 
 constexpr int side = 16, group = 32, panelRows = 32, panelColumns = 32;
+static_assert(panelRows <= mostTileRows);
 /// Elements of a tile of A or B.
 constexpr int64_t tileElements = side * group;
 

@@ -295,10 +295,9 @@ inline const char *WalkedOperand::placed(const char *data, const OuterPlace &lin
 
 /// A panel of A whose k are contiguous.
 void WalkedOperand::packPlacedLines(const TileKernels &kernels, const char *data, const Block &block, char *panel) const {
-  constexpr int mostRows = 32;
-  OuterPlace lines[mostRows];
+  OuterPlace lines[mostTileRows];
   placesOf(block.line, block.lines, lines);
-  const void *rows[mostRows];
+  const void *rows[mostTileRows];
   std::fill_n(rows, kernels.rows, zeros);
   Place segment = segments.placeOf(block.k / length);
   int64_t within = block.k % length;

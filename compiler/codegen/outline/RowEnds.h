@@ -27,6 +27,7 @@ private:
 /// The ends of the rows of a block, whose grouped products are rank.matmul already.
 class RowEnds {
 public:
+  /// Moves ops on rows behind the op that makes their ends, if their users allow it.
   explicit RowEnds(mlir::Block &block);
   /// The ends of the rows that an op computes; null if they are unknown, or not yet known where the op is.
   mlir::Value of(mlir::Operation *op) const;

@@ -82,8 +82,8 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
 private:
   Type compute;
   SmallVector<Keep> keeps;
-  llvm::SmallPtrSet<Operation *, 32> positions;          ///< ops whose values are made of positions and constants alone
-  llvm::SmallPtrSet<Operation *, 32> routers;            ///< ops that choose and weight the rows of experts: f32
+  llvm::SmallPtrSet<Operation *, 32> positions; ///< ops whose values are made of positions and constants alone
+  llvm::SmallPtrSet<Operation *, 32> routers;   ///< ops that choose and weight the rows of experts, renames and maxima of wide values: f32
   llvm::DenseMap<std::pair<Value, Type>, Value> rounded; ///< values of such ops in the types of those that meet them
 
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
