@@ -116,10 +116,12 @@ class FamiliesTest(DriverTest):
         model = report["model"]
         (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", NAMES.get(model, model.capitalize())))
         values = {key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()}
-        flags = [*settings(values, length=RECORDED["length"]), "--weights", folder]
+        flags = [*settings(values, **({} if model == "vit" else {"length": RECORDED["length"]})), "--weights", folder]
+        if family["task"] == "floats":
+            flags += settings(normalized="true")
         pairs = family["task"] in families_data.LABELLED and model == "bert"
         if family["task"]:
-            safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"]["pad"], pairs))
+            safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"].get("pad"), pairs))
         if pairs:
             flags += settings(segments="true")
         if family["task"] == "translate":

@@ -1,8 +1,9 @@
 """What the families of stdlib are trained on beside transformers where it is no stream of tokens: the same every time, of the standard library."""
 
+import math
 import random
 
-BATCH, LENGTH, SOURCES, STEPS, VOCAB, KINDS, WIDTH = 8, 16, 12, 30, 61, 3, 16
+BATCH, LENGTH, SOURCES, STEPS, VOCAB, KINDS, WIDTH, SIDE = 8, 16, 12, 30, 61, 3, 16, 12
 SAMPLES = BATCH * STEPS
 IGNORED = -100
 
@@ -14,10 +15,24 @@ def padded(chance, length, pad, shortest):
 
 
 LABELLED = ("classify", "regress", "multi")  # one class, one number, or any of the classes for each text
+PICTURES = ("picture", "floats")
+
+
+def pictures(kind):
+    """Bytes of three channels, or floats of one."""
+    chance = random.Random(kind)
+    shape = [SAMPLES, 3, SIDE, SIDE] if kind == "picture" else [SAMPLES, 1, SIDE + 2, SIDE + 2]
+    values = chance.choices(range(256), k=math.prod(shape))
+    label = ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])
+    if kind == "picture":
+        return {"image": ("U8", shape, values), "label": label}
+    return {"pixel_values": ("F32", shape, [value / 128 - 1 for value in values]), "label": label}
 
 
 def data(kind, pad, segments=True):
-    """{input: (type, shape, values)} of a task: masked, sentence, translate or one of LABELLED, whose texts may be pairs."""
+    """{input: (type, shape, values)} of a task: masked, sentence, translate one of LABELLED, whose texts may be pairs, or one of PICTURES."""
+    if kind in PICTURES:
+        return pictures(kind)
     chance = random.Random(kind)
     if kind == "translate":
         read = [padded(chance, SOURCES, pad, 5) for _ in range(SAMPLES)]

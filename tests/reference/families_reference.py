@@ -19,6 +19,7 @@ import torch
 import transformers
 from torch.nn import functional
 from transformers import modeling_rope_utils
+from transformers.core_model_loading import revert_weight_conversion
 from transformers.models.bert import modeling_bert
 from transformers.models.bloom import modeling_bloom
 from transformers.models.deepseek_v2 import modeling_deepseek_v2
@@ -43,6 +44,7 @@ from transformers.models.qwen3_moe import modeling_qwen3_moe
 from transformers.models.roberta import modeling_roberta
 from transformers.models.starcoder2 import modeling_starcoder2
 from transformers.models.t5 import modeling_t5
+from transformers.models.vit import modeling_vit
 from transformers.models.xlm_roberta import modeling_xlm_roberta
 
 import families_data
@@ -69,6 +71,10 @@ DISTILLED = dict(
     num_labels=KINDS,
 )  # fmt: skip
 
+PICTURES = dict(
+    hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4, image_size=families_data.SIDE, patch_size=4, hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0, num_labels=KINDS,
+)  # fmt: skip
 LATENT = dict(
     moe_intermediate_size=12, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1, n_group=4, topk_group=2, first_k_dense_replace=1, kv_lora_rank=8,
     qk_rope_head_dim=4, qk_nope_head_dim=6, v_head_dim=5, num_mtp_layers=0,
@@ -162,6 +168,9 @@ FAMILIES = {
     "deepseek_v3_plain": (modeling_deepseek_v3, "DeepseekV3ForCausalLM", transformers.DeepseekV3Config(
         **{**DECODER, **LATENT, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1, "n_shared_experts": 2, "norm_topk_prob": False}, q_lora_rank=None,
         rope_interleave=False, attention_bias=True)),
+    "vit": (modeling_vit, "ViTForImageClassification", transformers.ViTConfig(**PICTURES)),
+    "vit_floats": (modeling_vit, "ViTForImageClassification", transformers.ViTConfig(
+        **{**PICTURES, "image_size": families_data.SIDE + 2}, num_channels=1, qkv_bias=False, hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6)),
 }
 # transformers casts to float32 in some places. Here these are float64, except frequencies of rotary positions: every checkpoint was trained with float32 there.
 FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
@@ -229,17 +238,21 @@ def made(module, name, config):
 def parameters_of(model):
     """(path, parameter), each once; a tied head has the name of the embedding, as in files."""
     paths = dict(model.named_parameters())
+    if model.config.model_type == "vit":
+        return list(revert_weight_conversion(model, paths).items())
     tied = model._tied_weights_keys or {}
     named = [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
     return expert_tensors.stored(model, named)
 
 
 # Each class is trained on one of these; a class that is not listed is trained on the stream of tokens.
-TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "Model": "sentence", "ForConditionalGeneration": "translate"}
+TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "ForImageClassification": "picture", "Model": "sentence", "ForConditionalGeneration": "translate"}
 
 
 def task_of(name, config):
     task = next((task for ending, task in TASKS.items() if name.endswith(ending)), None)
+    if task == "picture" and config.num_channels == 1:
+        return "floats"
     if task == "classify" and config.num_labels == 1:
         return "regress"
     return "multi" if task == "classify" and config.problem_type == "multi_label_classification" else task
@@ -258,6 +271,14 @@ def classify(model, part, pad):
 
 
 regress = multi = classify
+
+
+def picture(model, part, pad):
+    pixels = part["pixel_values"] if "pixel_values" in part else (part["image"].double() / 255 - 0.5) / 0.5
+    return model(pixel_values=pixels.to(model.dtype), labels=part["label"]).loss
+
+
+floats = picture
 
 
 def sentence(model, part, pad):
@@ -294,7 +315,7 @@ class Training:
         rounded = dict(functions)
         if element == torch.float64:
             functions.update(sys.modules[modeling_rope_utils.__name__ + "_float64"].ROPE_INIT_FUNCTIONS)
-        self.model, self.pad = made(module, name, config), config.pad_token_id
+        self.model, self.pad = made(module, name, config), getattr(config, "pad_token_id", None)
         functions.update(rounded)
         self.loss = globals()[task_of(name, config) or "causal"]
         with torch.no_grad():
@@ -337,7 +358,7 @@ def count_choices(model):
 def record(module, name, config, stream):
     written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config._experts_implementation, config.use_cache = "eager", "eager", False
-    batches = batches_of(task_of(name, config), config.pad_token_id, stream, config.model_type != "distilbert")
+    batches = batches_of(task_of(name, config), getattr(config, "pad_token_id", None), stream, config.model_type != "distilbert")
     shapes = {path: tuple(parameter.shape) for path, parameter in parameters_of(made(module, name, config))}
     weights = random_weights.with_liking(random_weights.weights(shapes))
     wide = widened(module)
