@@ -7,6 +7,7 @@ those named:
 """
 
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import transformers
 
 import random_weights
 import safetensors_file
+from families_data import PICTURES
 from families_reference import FAMILIES, LENGTH, task_of
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -38,7 +40,11 @@ def export(npar, folder, family):
 
 
 def first_loss(model, family, name, config):
-    """Of positions without padding, which needs no mask; enough to tell one model from another."""
+    """Of positions without padding, which needs no mask, or of pictures; enough to tell one model from another."""
+    if task_of(name, config) in PICTURES:
+        shape = (2, config.num_channels, config.image_size, config.image_size)
+        with torch.no_grad():
+            return model(pixel_values=(torch.arange(math.prod(shape)) % 251 / 128 - 1).view(shape))[0].double().sum().item()
     tokens = torch.arange(2 * LENGTH).view(2, LENGTH) % (config.vocab_size - 3) + 3
     with torch.no_grad():
         if task_of(name, config) == "translate":
