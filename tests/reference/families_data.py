@@ -15,18 +15,19 @@ def padded(chance, length, pad, shortest):
 
 
 LABELLED = ("classify", "regress", "multi")  # one class, one number, or any of the classes for each text
-PICTURES = ("picture", "floats")
+PICTURES = ("picture", "floats", "distill")
 
 
 def pictures(kind):
-    """Bytes of three channels, or floats of one."""
+    """Bytes of three channels, perhaps with a teacher's choices, or floats of one channel."""
     chance = random.Random(kind)
-    shape = [SAMPLES, 3, SIDE, SIDE] if kind == "picture" else [SAMPLES, 1, SIDE + 2, SIDE + 2]
+    shape = [SAMPLES, 1, SIDE + 2, SIDE + 2] if kind == "floats" else [SAMPLES, 3, SIDE, SIDE]
     values = chance.choices(range(256), k=math.prod(shape))
-    label = ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])
-    if kind == "picture":
-        return {"image": ("U8", shape, values), "label": label}
-    return {"pixel_values": ("F32", shape, [value / 128 - 1 for value in values]), "label": label}
+    classes = lambda: ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])  # noqa: E731
+    if kind == "floats":
+        return {"pixel_values": ("F32", shape, [value / 128 - 1 for value in values]), "label": classes()}
+    result = {"image": ("U8", shape, values), "label": classes()}
+    return {**result, "choice": classes()} if kind == "distill" else result
 
 
 def data(kind, pad, segments=True):

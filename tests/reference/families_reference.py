@@ -24,6 +24,7 @@ from transformers.models.bert import modeling_bert
 from transformers.models.bloom import modeling_bloom
 from transformers.models.deepseek_v2 import modeling_deepseek_v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3
+from transformers.models.deit import modeling_deit
 from transformers.models.distilbert import modeling_distilbert
 from transformers.models.gemma import modeling_gemma
 from transformers.models.gemma2 import modeling_gemma2
@@ -171,6 +172,8 @@ FAMILIES = {
     "vit": (modeling_vit, "ViTForImageClassification", transformers.ViTConfig(**PICTURES)),
     "vit_floats": (modeling_vit, "ViTForImageClassification", transformers.ViTConfig(
         **{**PICTURES, "image_size": families_data.SIDE + 2}, num_channels=1, qkv_bias=False, hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6)),
+    "deit": (modeling_deit, "DeiTForImageClassification", transformers.DeiTConfig(**PICTURES)),
+    "deit_teacher": (modeling_deit, "DeiTForImageClassificationWithTeacher", transformers.DeiTConfig(**PICTURES)),
 }
 # transformers casts to float32 in some places. Here these are float64, except frequencies of rotary positions: every checkpoint was trained with float32 there.
 FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
@@ -238,7 +241,7 @@ def made(module, name, config):
 def parameters_of(model):
     """(path, parameter), each once; a tied head has the name of the embedding, as in files."""
     paths = dict(model.named_parameters())
-    if model.config.model_type == "vit":
+    if model.config.model_type in ("vit", "deit"):
         return list(revert_weight_conversion(model, paths).items())
     tied = model._tied_weights_keys or {}
     named = [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
@@ -246,7 +249,8 @@ def parameters_of(model):
 
 
 # Each class is trained on one of these; a class that is not listed is trained on the stream of tokens.
-TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "ForImageClassification": "picture", "Model": "sentence", "ForConditionalGeneration": "translate"}
+TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "ForImageClassification": "picture", "WithTeacher": "distill",
+         "Model": "sentence", "ForConditionalGeneration": "translate"}
 
 
 def task_of(name, config):
@@ -279,6 +283,13 @@ def picture(model, part, pad):
 
 
 floats = picture
+
+
+def distill(model, part, pad):
+    """As DeiT was trained: the second head learns a teacher's choice (Touvron et al. 2021, equation 3)."""
+    result = model(pixel_values=((part["image"].double() / 255 - 0.5) / 0.5).to(model.dtype))
+    own = functional.cross_entropy(result.cls_logits, part["label"])
+    return (own + functional.cross_entropy(result.distillation_logits, part["choice"])) / 2
 
 
 def sentence(model, part, pad):
