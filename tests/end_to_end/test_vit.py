@@ -132,6 +132,18 @@ class VitTest(DriverTest):
                 self.assertEqual(list(found[path].values), tensor.values, path)
         self.assertEqual(json.loads((self.folder / "out" / "config.json").read_text())["architectures"], ["ViTForImageClassification"])
 
+    def test_a_teacher(self):
+        """The result of DeiT's two heads is their mean, as transformers computes it."""
+        folder, _ = self.folder_of_weights("deit_teacher")
+        data = {name: (element, [families_data.BATCH, *shape[1:]], values[: len(values) // families_data.STEPS])
+                for name, (element, shape, values) in families_data.data("distill", None).items()}  # fmt: skip
+        safetensors_file.write_values(self.folder / "data.safetensors", data)
+        self.npar("eval", "vit", *settings(SIZES, names="deit", teacher="true", compute="f64"), "--plan", "none", "--weights", folder,
+                  "--data", "data.safetensors", "--outputs", "logits.safetensors")  # fmt: skip
+        found = safetensors_file.read(self.folder / "logits.safetensors")["logits"].values
+        for value, expected in zip(found, RECORDED["teacher_logits"], strict=True):
+            self.assertAlmostEqual(value, expected, delta=1e-9)
+
     def test_refused(self):
         for changes, expected in (
             ({"hidden_act": "quick_gelu"}, "'hidden_act' is \"quick_gelu\", npar's Vit computes"),
