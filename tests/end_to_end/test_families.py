@@ -52,10 +52,11 @@ VERIFIED = {  # with a combination of features that must be equal
     "mistral --set window=5": "dp,tp,1f1b", "qwen2": "zero3,tp,sequence", "qwen3": "dp,zb_h1,recompute_block",
     "olmoe": "dp,tp,1f1b", "gpt_oss": "ulysses,dp",
     "gemma2 --set window=5 --set cap=2.0 --set logit_cap=3.0": "ulysses,dp", "bert": "ring,tp,zero1", "t5": "pad,dp,gpipe",
+    "vit": "sequence,tp,zero2",
 }  # fmt: skip
 VERIFIED_LONG = [
     *VERIFIED, "bert --set task=classify --set segments=true", "bert --set task=sentence", "bert --set names=roberta --set pad=1 --set context=20",
-    't5 --set feed="gated-gelu" --set tied=false',
+    't5 --set feed="gated-gelu" --set tied=false', "vit --set names=deit --set teacher=true",
 ]  # fmt: skip
 PUBLISHED = {
     "llama": {"Llama-3.1-8B": 8030261248, "Llama-3.1-70B": 70553706496, "Llama-3.2-1B": 1235814400, "Llama-3.2-3B": 3212749824},
@@ -75,6 +76,11 @@ PUBLISHED = {
         "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22713216,
         "xlm-roberta-base": 278295186, "xlm-roberta-large": 560142482,
     },
+    "vit": {
+        "vit-base-patch16-224": 86567656, "vit-base-patch32-224": 88224232, "vit-large-patch16-224": 304326632, "deit-tiny-patch16-224": 5717416,
+        "deit-small-patch16-224": 22050664, "deit-base-distilled-patch16-224": 87338192,
+    },
+    "vision_transformer": {"vit_b_16": 86567656, "vit_b_32": 88224232, "vit_l_16": 304326632, "vit_l_32": 306535400, "vit_h_14": 632045800},
     "t5": {
         "t5-small": 60506624, "t5-base": 222903552, "t5-large": 737668096, "t5-3b": 2851598336, "t5-11b": 11307321344,
         "flan-t5-small": 76961152, "flan-t5-base": 247577856, "flan-t5-large": 783150080, "flan-t5-xl": 2849757184, "flan-t5-xxl": 11135332352,
@@ -380,11 +386,13 @@ class FamiliesTest(DriverTest):
 
     def test_published_sizes(self):
         """One rank, one sequence: the count needs no more."""
-        short = ("roberta-base", "DeepSeek-V3", "gpt-oss-20b", "Qwen2-57B-A14B", "all-MiniLM-L6-v2", "t5-base", "flan-t5-small", "gemma-2-2b", "Mistral-7B-v0.3", "Qwen2-0.5B", "Qwen3-0.6B")[TURN % 4 :: 4]
+        short = ("roberta-base", "DeepSeek-V3", "gpt-oss-20b", "Qwen2-57B-A14B", "all-MiniLM-L6-v2", "t5-base", "flan-t5-small", "gemma-2-2b", "Mistral-7B-v0.3", "Qwen2-0.5B", "Qwen3-0.6B",
+                 "vit-base-patch16-224", "vit_b_16", "deit-base-distilled-patch16-224")[TURN % 4 :: 4]
         for model, sizes in PUBLISHED.items():
             for name, parameters in (sizes if LONG else {name: sizes[name] for name in short if name in sizes}).items():
+                lengths = {} if model in ("vit", "vision_transformer") else {"length": 64, "sources": 64} if model == "t5" else {"length": 64}
                 with self.subTest(name):
-                    report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64, **({"sources": 64} if model == "t5" else {})))
+                    report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, **lengths))
                     self.assertEqual((report["parameters"], report.get("state_elements", 0)), (parameters, STATES.get(name, 0)))
                     self.assertEqual((report.get("active_parameters", parameters), report.get("table_parameters")), ACTIVE.get(name, (parameters, None)))
 

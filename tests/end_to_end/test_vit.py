@@ -5,7 +5,7 @@ import json
 import math
 import unittest
 
-from driver import REFERENCE, DriverTest, mesh, safetensors_file, sample, settings
+from driver import REFERENCE, ROOT, DriverTest, block, mesh, safetensors_file, settings
 from test_images import png
 
 import families_data  # of tests/reference, as the driver has it on the path
@@ -19,13 +19,7 @@ import "vision_transformer"
 train gradient for VisionTransformer {{ batch {RECORDED["batch"]} optimizer Sgd(lr = {RATE}) }}
 train steps for VisionTransformer {{ batch {RECORDED["batch"]} optimizer Sgd(lr = {RECORDED["sgd"]["lr"]}, momentum = {RECORDED["sgd"]["momentum"]}) }}
 """
-PLANS = """
-import "vit"
-plan padded for Vit {
-    mesh dp = 2, tp = 2
-    micro 2
-    split { batch -> dp  head, hidden -> tp  seq pad -> tp }
-}
+TILES = """
 plan tiles for Vit {
     mesh dp = 2, sp = 3
     micro 2
@@ -47,7 +41,7 @@ class VitTest(DriverTest):
     def setUp(self):
         super().setUp()
         (self.folder / "torchvision.npar").write_text(TORCHVISION)
-        (self.folder / "plans.npar").write_text(PLANS)
+        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 1) + TILES)
 
     def train(self, block, steps, weights, *flags):
         """The losses, and the tensors afterwards."""
@@ -114,7 +108,7 @@ class VitTest(DriverTest):
         self.assert_close(run(*flags, *settings(normalized="true", data="none"), "--data", "data.safetensors"), found, 1e-6, shown)
 
     def test_a_model_without_a_head(self):
-        """The published models for 21,843 classes have none: their names lack the prefix, a pooler is left out, and the head begins anew."""
+        """The published models for 21,843 classes have none: their names lack the prefix, a pooler is left out, and the head is a new one."""
         folder, weights = self.folder_of_weights(architectures=["ViTModel"])
         bare = {path.removeprefix("vit."): tensor for path, tensor in weights.items() if not path.startswith("classifier")}
         safetensors_file.write(folder / "model.safetensors", {**bare, **random_weights.weights({"pooler.dense.weight": (16, 16), "pooler.dense.bias": (16,)})})
