@@ -3,6 +3,7 @@ with transformers."""
 
 import json
 import math
+import re
 import unittest
 
 from driver import REFERENCE, ROOT, DriverTest, block, mesh, safetensors_file, settings
@@ -74,6 +75,13 @@ class VitTest(DriverTest):
             with self.subTest(name):
                 plan = [] if "--plan" in flags else ["--plan", "three_d"]
                 self.npar("verify", "plans.npar", *settings(SIZES, batch=8), *plan, *flags)
+
+    def test_tiles_are_not_copied(self):
+        """The product, and that of its gradient, read tiles from the picture. Bytes are normalised again in the backward pass, so no picture is kept."""
+        text = self.npar("compile", "vit", *settings(batch=1, depth=1), "--plan", "none", "--emit", "rank").output
+        self.assertNotIn("nn.windows", text)
+        self.assertEqual(len(re.findall(r": matmul .* [nk] \[16, 16, 3\]", text)), 2)
+        self.assertEqual(len(re.findall(r": kernel to_float\w+ \(input", text)), 2)
 
     def folder_of_weights(self, name="vit", **changes):
         """A folder as Hugging Face has it, and its settings."""
