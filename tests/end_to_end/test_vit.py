@@ -44,10 +44,10 @@ class VitTest(DriverTest):
         (self.folder / "torchvision.npar").write_text(TORCHVISION)
         (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 1) + TILES)
 
-    def train(self, block, steps, weights, *flags):
+    def train(self, train, steps, weights, *flags):
         """The losses, and the tensors afterwards."""
         safetensors_file.write(self.folder / "first.safetensors", weights)
-        self.npar("run", "torchvision.npar", "--train", block, *flags, "--weights", "first.safetensors", "--steps", steps, "--data-order", "sequential",
+        self.npar("run", "torchvision.npar", "--train", train, *flags, "--weights", "first.safetensors", "--steps", steps, "--data-order", "sequential",
                   "--log", "log.jsonl", "--output", "out.safetensors", "--quiet")  # fmt: skip
         losses = [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
         return losses, safetensors_file.read(self.folder / "out.safetensors")
@@ -123,7 +123,8 @@ class VitTest(DriverTest):
         report = self.npar_json("import", folder)
         self.assertEqual(report["model"], "vit")
         (self.folder / "still.npar").write_text('import "vit"\ntrain still for Vit { batch 2 optimizer Sgd(lr = 0.0) }\n')
-        self.npar("run", "still.npar", *settings(SIZES, classes=5), "--plan", "none", "--weights", folder, "--random-data", "--steps", 1, "--checkpoint", "tuned")
+        self.npar("run", "still.npar", *settings(SIZES, classes=5), "--plan", "none", "--weights", folder, "--random-data", "--steps", 1,
+                  "--checkpoint", "tuned")  # fmt: skip
         self.npar("export", "tuned", "--output", "out")
         found = safetensors_file.read(self.folder / "out" / "model.safetensors")
         self.assertEqual(set(found), set(weights))

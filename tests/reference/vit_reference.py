@@ -68,9 +68,8 @@ def main():
         gradients = gradients or {path: random_weights.digest(path, parameter.grad.flatten().tolist()) for path, parameter in model.named_parameters()}
         optimizer.step()
     recorded = {
-        "torch": torch.__version__.split("+")[0], "torchvision": torchvision.__version__.split("+")[0], "transformers": transformers.__version__, "batch": BATCH, "sgd": SGD,
-        "shapes": shapes, "gradients": gradients, "losses": losses,
-        "teacher_logits": teacher_logits(),
+        "torch": torch.__version__.split("+")[0], "torchvision": torchvision.__version__.split("+")[0], "transformers": transformers.__version__,
+        "batch": BATCH, "sgd": SGD, "shapes": shapes, "gradients": gradients, "losses": losses, "teacher_logits": teacher_logits(),
     }  # fmt: skip
     (HERE / "vit_recorded.json").write_text(json.dumps(recorded, separators=(",", ":")) + "\n")
     print(f"loss {losses[0]:.6f} to {losses[-1]:.6f}")
