@@ -124,7 +124,7 @@ class FamiliesTest(DriverTest):
         values = {key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()}
         flags = [*settings(values, **({} if model == "vit" else {"length": RECORDED["length"]})), "--weights", folder]
         if family["task"] == "floats":
-            flags += settings(normalized="true")
+            flags += settings(pixels="floats")
         pairs = family["task"] in families_data.LABELLED and model == "bert"
         if family["task"]:
             safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"].get("pad"), pairs))
@@ -319,7 +319,7 @@ class FamiliesTest(DriverTest):
 
     def test_exported_configurations(self):
         """transformers loaded these (tests/reference/exports_reference.py)."""
-        for name, expected in sample(EXPORTED, "llama_llama3", "qwen3_moe", "gemma3", "phi3_longrope", "bert_regress", "t5_gated").items():
+        for name, expected in sample(EXPORTED, "llama_llama3", "qwen3_moe", "gemma3", "phi3_longrope", "bert_regress", "t5_gated", "deit_teacher").items():
             with self.subTest(name):
                 shutil.rmtree(self.folder / "exported", ignore_errors=True)
                 self.family = FAMILIES[name]

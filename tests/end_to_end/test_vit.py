@@ -94,17 +94,18 @@ class VitTest(DriverTest):
         return folder, weights
 
     def test_pictures_of_a_folder(self):
-        """Resized and cropped bytes, normalised by the model, have the loss of `pixel_values` as a processor makes them."""
+        """Resized and cropped bytes, normalised by the model, have the loss of floats as a processor makes them."""
         for number, color in enumerate([(200, 20, 20), (20, 190, 30), (25, 35, 180)] * 2):
             place = self.folder / "photos" / "abc"[number % 3]
             place.mkdir(parents=True, exist_ok=True)
             (place / f"{number}.png").write_bytes(png(12, 16, color))
         (self.folder / "photos.npar").write_text(
             'import "vit"\ntrain once for Vit { batch 6 optimizer Sgd(lr = 0.1) }\n'
-            'data photos for Vit { images "photos" image, label = class(image) sequential pictures: resize(12), center_crop }\n')  # fmt: skip
+            'data photos for Vit { images "photos" image, label = class(image) sequential pictures: resize(12), center_crop }\n'
+            'data floats for Vit { file "data.safetensors" image = "pixel_values", label sequential }\n')  # fmt: skip
         folder, _ = self.folder_of_weights()
         run = lambda *flags: self.npar_json("run", "photos.npar", "--plan", "three_d", *flags, "--weights", folder, "--steps", 1)["loss"]  # noqa: E731
-        flags = settings(SIZES, mesh(dp=1), micro=3)
+        flags = settings(SIZES, mesh(dp=1), micro=3, data="photos")
         shown = self.npar_json("data", "show", "photos.npar", *flags)
         found = run(*flags)
         pixels, labels = [], []
@@ -113,7 +114,7 @@ class VitTest(DriverTest):
             labels.append(label)
         tensors = {"pixel_values": ("F32", [6, 3, 12, 12], pixels), "label": ("I32", [6], labels)}
         safetensors_file.write_values(self.folder / "data.safetensors", tensors)
-        self.assert_close(run(*flags, *settings(normalized="true", data="none"), "--data", "data.safetensors"), found, 1e-6, shown)
+        self.assert_close(run(*flags, *settings(pixels="floats", data="floats")), found, 1e-6, shown)
 
     def test_a_model_without_a_head(self):
         """The published models for 21,843 classes have none: their names lack the prefix, a pooler is left out, and the head is a new one."""
@@ -155,7 +156,6 @@ class VitTest(DriverTest):
             ({"architectures": ["ViTForMaskedImageModeling"]}, "npar's Vit is \"ViTForImageClassification\" or \"ViTModel\" only"),
             ({"num_attention_heads": 3}, "the width is divided among the heads (width, heads): 16 % 3 == 0 does not hold"),
             ({"patch_size": 16}, "a picture is at least as large as a tile (size, patch): 12 >= 16 does not hold"),
-            ({"num_channels": 4}, "normalized=true"),
         ):
             with self.subTest(**changes):
                 folder, _ = self.folder_of_weights(**changes)

@@ -25,7 +25,7 @@ def pictures(kind):
     values = chance.choices(range(256), k=math.prod(shape))
     classes = lambda: ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])  # noqa: E731
     if kind == "floats":
-        return {"pixel_values": ("F32", shape, [value / 128 - 1 for value in values]), "label": classes()}
+        return {"image": ("F32", shape, [value / 128 - 1 for value in values]), "label": classes()}
     result = {"image": ("U8", shape, values), "label": classes()}
     return {**result, "choice": classes()} if kind == "distill" else result
 

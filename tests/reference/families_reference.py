@@ -278,7 +278,7 @@ regress = multi = classify
 
 
 def picture(model, part, pad):
-    pixels = part["pixel_values"] if "pixel_values" in part else (part["image"].double() / 255 - 0.5) / 0.5
+    pixels = part["image"] if part["image"].is_floating_point() else (part["image"].double() / 255 - 0.5) / 0.5
     return model(pixel_values=pixels.to(model.dtype), labels=part["label"]).loss
 
 
