@@ -3,6 +3,7 @@
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Layouts.h"
+#include "compiler/passes/place/LocalWindows.h"
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/Pass/Pass.h"
@@ -53,6 +54,8 @@ private:
         result.setType(dist::localType(cast<RankedTensorType>(result.getType()).getElementType(), raw, mesh));
     if (auto sums = dyn_cast<nn::SquareSumsOp>(op))
       nameOwners(sums);
+    if (auto windows = dyn_cast<nn::WindowsOp>(op); windows && canBeLocal(windows))
+      makeLocal(windows);
     for (Value result : op->getResults())
       if (LayoutAttr raw = layouts.raw(result); raw && raw != layouts.layout(result))
         reduce(result);
@@ -68,6 +71,21 @@ private:
     if (!wants || !found || wants == found)
       return current;
     return reshard(value, current, wants, use.getOwner());
+  }
+
+  /// Gives windows whose positions are split the entries that this rank's positions need.
+  void makeLocal(nn::WindowsOp windows) {
+    for (unsigned i = 0; i < windows.getOver().size(); ++i) {
+      LayoutAttr layout = dist::layoutOf(windows.getType());
+      SmallVector<StringAttr> splits = layout.splitsOf(layout.dimOf(windows.toAt(i)));
+      if (splits.empty())
+        continue;
+      Cause cause(program::CauseKind::PassesRound, windows);
+      cause.add(windows.overAt(i), ruleText(layouts.assignment(windows), splits.front(), cause));
+      dist::HaloOp halo = place::makeLocal(windows, i, splits, dist::attributeOf(builder.getContext(), cause.why));
+      if (halo && !cause.rules.empty())
+        attributes::causingRules.set(halo, cause.rules);
+    }
   }
 
   /// A flat piece is cut from the whole value: beyond its end there must be zeros.
