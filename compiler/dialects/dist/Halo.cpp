@@ -40,7 +40,7 @@ RankedTensorType nearType(RankedTensorType x, StringAttr over, StringRef suffix,
 
 //===- Verifiers ---------------------------------------------------------------------------------------------------------===//
 
-/// C1, C2; `isWhole`: x may be whole along `over`.
+/// C1, C2; `mayBeWhole`: x may be whole along `over`.
 static LogicalResult verifyNear(Operation *op, StringAttr over, ArrayAttr axes, StringRef suffix, int64_t spread, bool mayBeWhole) {
   auto x = cast<RankedTensorType>(op->getOperand(0).getType()), result = cast<RankedTensorType>(op->getResult(0).getType());
   LayoutAttr layout = layoutOf(x), made = layoutOf(result);
@@ -92,6 +92,11 @@ Reach HaloOp::getReach() {
           int64_t(getFirst()),
           result.getDimSize(dim),
           int64_t(getSpread())};
+}
+
+bool HaloOp::isWhole() {
+  LayoutAttr layout = layoutOf(getInput());
+  return layout.splitsOf(layout.dimOf(getOverAttr())).empty();
 }
 
 //===- Formulas ----------------------------------------------------------------------------------------------------------===//
@@ -163,9 +168,8 @@ LogicalResult HaloOp::lower(Lowering &lowering) {
     Scalar inside = both(lessi(body.integer(-1), entry), lessi(entry, body.integer(reach.entries)));
     if (reach.spread != 1)
       inside = both(inside, equali(muli(entry, body.integer(reach.spread)), number));
-    bool isWhole = layoutOf(x).splitsOf(layoutOf(x).dimOf(getOverAttr())).empty();
     auto inPiece = [&](Scalar member) { return subi(entry, muli(member, body.integer(reach.shard))); };
-    Scalar own = clampIndex(isWhole ? entry : inPiece(receiver), reach.shard);
+    Scalar own = clampIndex(isWhole() ? entry : inPiece(receiver), reach.shard);
     Scalar value = extractAt(body, x, lowering.get(getInput()), getOverAttr(), own);
     for (auto [edge, piece] : llvm::zip(reach.edges(), getEdges())) {
       Scalar sender = needed.before(receiver, edge.shift), place = inPiece(sender);

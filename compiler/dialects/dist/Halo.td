@@ -45,6 +45,9 @@ def Dist_HaloOp : Dist_NearOp<"halo", [Nn_OriginOpInterface]> {
       return getFill().isZero() ? ::npar::nn::ZeroPadding::WhereOperandsAre : ::npar::nn::ZeroPadding::Unknown;
     }
     ::npar::dist::Reach getReach();
+    bool isWhole(); ///< x is whole along `over`
+    /// Returns whether ranks need entries of others that the op does not have yet.
+    bool lacksEdges() { return !isWhole() && getEdges().empty() && !getReach().edges().empty(); }
   }];
   let assemblyFormat = "$input (`with` $edges^ `:` type($edges))? `of` $over attr-dict `:` type($input) `->` type($result)";
 }

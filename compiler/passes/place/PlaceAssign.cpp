@@ -346,12 +346,21 @@ private:
           Cause cause(program::CauseKind::WantsWhole, user);
           cause.add(axis, isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis, cause));
           cause.why.mesh_axis = meshAxis.str();
+          addPositions(cause, user, axis);
           for (Attribute rule : namedRules(value.getDefiningOp(), axis, meshAxis)) // what split it before
             cause.list(rule);
           return cause;
         }
     }
     return Cause(program::CauseKind::WantsOrder, user);
+  }
+
+  /// Names the positions of windows whose pieces need most of an axis, so that it is gathered.
+  void addPositions(Cause &cause, Operation *user, StringAttr axis) {
+    auto windows = dyn_cast<nn::WindowsOp>(user);
+    for (unsigned i = 0; windows && i < windows.getOver().size(); ++i)
+      if (windows.overAt(i) == axis && canBeLocal(windows) && !layouts.assignment(user).splitsOf(windows.toAt(i)).empty())
+        cause.add(windows.toAt(i), "");
   }
 
   void setStore(Cause &cause, StringRef what) {

@@ -16,11 +16,16 @@ namespace npar::place {
 
 namespace {
 
+/// What is left of a halo becomes a kernel, and kernels of different rules are equal.
+void dropCause(dist::HaloOp halo) {
+  halo.removeCauseAttr();
+  attributes::causingRules.remove(halo);
+}
+
 void addEdges(dist::HaloOp halo) {
+  if (!halo.lacksEdges())
+    return dropCause(halo);
   auto x = cast<RankedTensorType>(halo.getInput().getType());
-  dist::LayoutAttr layout = dist::layoutOf(x);
-  if (!halo.getEdges().empty() || layout.splitsOf(layout.dimOf(halo.getOverAttr())).empty())
-    return;
   OpBuilder builder(halo);
   SmallVector<Value> edges;
   for (const dist::Reach::Edge &edge : halo.getReach().edges()) {
@@ -34,6 +39,7 @@ void addEdges(dist::HaloOp halo) {
     edges.push_back(sent);
   }
   halo.getEdgesMutable().assign(edges);
+  dropCause(halo);
 }
 
 struct PlaceLowerHalos : impl::PlaceLowerHalosBase<PlaceLowerHalos> {
