@@ -373,7 +373,7 @@ LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) 
 
 LayoutAttr Layouts::withHalos(nn::WindowsOp windows, LayoutAttr layout, const Assignment &assignment) const {
   Operation *definition = windows.getX().getDefiningOp();
-  if (!canBeLocal(windows) || nn::isFetched(definition) || nn::isFree(definition)) // data are never sent
+  if (nn::isFetched(definition) || nn::isFree(definition)) // data are never sent
     return layout;
   for (unsigned i = 0; i < windows.getOver().size(); ++i) {
     ArrayRef<StringAttr> splits = assignment.splitsOf(windows.toAt(i));

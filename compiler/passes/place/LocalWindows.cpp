@@ -39,10 +39,6 @@ struct LocalAxis {
 
 } // namespace
 
-bool canBeLocal(nn::WindowsOp windows) {
-  return llvm::none_of(windows.getTo().getAsRange<StringAttr>(), [&](StringAttr axis) { return dist::zigzagOf(windows, axis) != 0; });
-}
-
 bool isExchanged(nn::WindowsOp windows, unsigned i, int64_t entries, int64_t positions, int64_t members) {
   int64_t shard = llvm::divideCeilSigned(entries, members), sent = 0;
   for (const dist::Reach::Edge &edge : LocalAxis(windows, i, entries, positions, members, shard).reach.edges())

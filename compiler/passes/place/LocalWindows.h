@@ -6,9 +6,6 @@
 
 namespace npar::place {
 
-/// Returns whether positions follow each other in memory as in the logical tensor.
-bool canBeLocal(nn::WindowsOp windows);
-
 /// Returns whether ranks that split axis number i of the windows exchange entries: sending these moves less than gathering the axis of
 /// `entries` entries. `positions` is the number of positions on all `members` ranks.
 bool isExchanged(nn::WindowsOp windows, unsigned i, int64_t entries, int64_t positions, int64_t members);

@@ -54,7 +54,7 @@ private:
         result.setType(dist::localType(cast<RankedTensorType>(result.getType()).getElementType(), raw, mesh));
     if (auto sums = dyn_cast<nn::SquareSumsOp>(op))
       nameOwners(sums);
-    if (auto windows = dyn_cast<nn::WindowsOp>(op); windows && canBeLocal(windows))
+    if (auto windows = dyn_cast<nn::WindowsOp>(op))
       makeLocal(windows);
     for (Value result : op->getResults())
       if (LayoutAttr raw = layouts.raw(result); raw && raw != layouts.layout(result))
@@ -359,7 +359,7 @@ private:
   void addPositions(Cause &cause, Operation *user, StringAttr axis) {
     auto windows = dyn_cast<nn::WindowsOp>(user);
     for (unsigned i = 0; windows && i < windows.getOver().size(); ++i)
-      if (windows.overAt(i) == axis && canBeLocal(windows) && !layouts.assignment(user).splitsOf(windows.toAt(i)).empty())
+      if (windows.overAt(i) == axis && !layouts.assignment(user).splitsOf(windows.toAt(i)).empty())
         cause.add(windows.toAt(i), "");
   }
 
