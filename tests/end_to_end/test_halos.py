@@ -35,14 +35,29 @@ class HalosTest(DriverTest):
         (self.folder / "m.npar").write_text(text.replace('"row*" pad    -> sp', '"row*" pad    -> sp, cp').replace('        "column*" pad -> cp\n', ""))
         self.npar("verify", "m.npar", *settings(sp=2, cp=2))
 
-    def entries(self, **plan):
-        """Collectives of windows, of the only class of ranks."""
-        shown = self.npar_json("inspect", "why", HERE / "halos.npar", *settings(plan))
-        (part,) = shown["classes"]
-        return [entry for entry in part["why"] if "'windows'" in entry["cause"]]
+    def causes(self, **plan):
+        """The collectives of windows by their cause: kind, and bytes that a rank sends per step."""
+        (part,) = self.npar_json("inspect", "why", HERE / "halos.npar", *settings(plan))["classes"]
+        return {(one["phase"], one["cause"]): (one["kind"], one["sent_bytes"]) for one in part["why"] if "'windows'" in one["cause"]}
 
     def test_what_is_sent(self):
-        """Rows of 2 samples of 9 columns and 2 channels in f32, between 2 ranks of 5 rows: the window of 7 needs 3 from each side."""
+        """Two ranks of five rows: a window of seven needs three rows of the other, one entry with stride two none."""
+        causes = self.causes(sp=2, size=10)
+        self.assertEqual({kind for kind, _ in causes.values()}, {"permute"})
+        row = 9 * 4 * 4  # columns, samples of two micro-batches, bytes
+        text = "'windows' needs entries of '{}' from other pieces, split by rule '{} pad -> sp'"
+        self.assertEqual(causes[("forward", text.format("row", "row1"))], ("permute", 3 * 2 * row))  # of two channels
+        self.assertEqual(causes[("backward", text.format("row1", "row"))], ("permute", 3 * row))
+        for phase, axes in [("forward", ("row", "row3")), ("backward", ("row3", "row"))]:
+            self.assertNotIn((phase, text.format(*axes)), causes)
+
+    def test_what_is_gathered(self):
+        """Two ranks of two rows: three rows of the other are all that it has."""
+        gathered = {cause for (_, cause), (kind, _) in self.causes(sp=2, size=4).items() if kind == "all_gather"}
+        text = "'windows' wants '{0}' whole on every rank of 'sp', whose ranks split this operation by rule '{1} pad -> sp': "
+        text += "a piece of '{1}' needs most of it"
+        self.assertLessEqual({text.format("row", "row1"), text.format("row1", "row")}, gathered)
+        self.npar("verify", HERE / "halos.npar", *settings(sp=2, size=4))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Which entries ranks lack, by the distance of the rank that has them.
+// Counts the entries that ranks lack, by the distance of the rank that has them.
 #include "compiler/dialects/dist/Reach.h"
 
 #include "llvm/Support/MathExtras.h"

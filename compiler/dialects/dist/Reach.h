@@ -19,7 +19,7 @@ struct Reach {
   int64_t begin(int64_t member) const;
   int64_t end(int64_t member) const;
 
-  /// What each rank sends to the one `shift` places further round the ring.
+  /// Entries that each rank sends to the one `shift` places further round the ring.
   struct Edge {
     int64_t shift;
     int64_t width; ///< the most entries that one of them needs

@@ -384,11 +384,17 @@ LayoutAttr Layouts::withHalos(nn::WindowsOp windows, LayoutAttr layout, const As
   return layout;
 }
 
+/// Returns whether an axis with the first splits gets the others by slices or gathers alone, and is not whole before or in between.
+static bool areNested(ArrayRef<StringAttr> found, ArrayRef<StringAttr> wanted) {
+  size_t shared = std::min(found.size(), wanted.size());
+  return shared > 0 && found.take_front(shared) == wanted.take_front(shared);
+}
+
 LayoutAttr Layouts::withoutCuts(OpOperand &use, LayoutAttr wants) const {
   LayoutAttr found = layouts.lookup(use.get());
   if (auto windows = dyn_cast<nn::WindowsOp>(use.getOwner()); windows && found && !found.isFlat())
     for (auto over : windows.getOver().getAsRange<StringAttr>())
-      if (int64_t dim = wants.dimOf(over); found.splitsOf(dim).empty())
+      if (int64_t dim = wants.dimOf(over); !areNested(found.splitsOf(dim), wants.splitsOf(dim)))
         wants = wants.withSplits(dim, {});
   return wants;
 }

@@ -80,7 +80,8 @@ private:
   dist::LayoutAttr operandLayout(mlir::OpOperand &use, const Assignment &assignment) const;
   /// Splits an operand of windows like their positions, where ranks get the entries that they lack from each other (dist.halo).
   dist::LayoutAttr withHalos(nn::WindowsOp windows, dist::LayoutAttr layout, const Assignment &assignment) const;
-  /// Leaves an operand of windows whole along an axis that its definition does not split: ranks cut out what they need.
+  /// Leaves an operand of windows whole along an axis that its definition does not split, or splits in another way: ranks cut out what they
+  /// need.
   dist::LayoutAttr withoutCuts(mlir::OpOperand &use, dist::LayoutAttr wants) const;
   /// The layout that a use wants if its operand is not partial.
   dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;

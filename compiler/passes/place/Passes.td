@@ -159,7 +159,7 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let summary = "checks the placed program as a whole";
   let description = [{
     RULES.md#D1: every tensor has a layout and the local shape that follows from it. D2: no dist.reshard and no composite operation is
-    left. D3: only linear operations have partial operands, all partial over the same axes (index operands aside). D4: an axis is
+    left, every dist.halo has its edges. D3: only linear operations have partial operands, all partial over the same axes (index operands aside). D4: an axis is
     split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is
     read, written and accumulated the nn dialect verifies itself.)
   }];

@@ -16,7 +16,7 @@ namespace npar::place {
 
 namespace {
 
-/// What is left of a halo becomes a kernel, and kernels of different rules are equal.
+/// The halo itself becomes a kernel, which rules must not make different.
 void dropCause(dist::HaloOp halo) {
   halo.removeCauseAttr();
   attributes::causingRules.remove(halo);
