@@ -358,9 +358,12 @@ private:
   /// Names the positions of windows whose pieces need most of an axis, so that it is gathered.
   void addPositions(Cause &cause, Operation *user, StringAttr axis) {
     auto windows = dyn_cast<nn::WindowsOp>(user);
-    for (unsigned i = 0; windows && i < windows.getOver().size(); ++i)
-      if (windows.overAt(i) == axis && !layouts.assignment(user).splitsOf(windows.toAt(i)).empty())
+    for (unsigned i = 0; windows && i < windows.getOver().size(); ++i) {
+      ArrayRef<StringAttr> splits = layouts.assignment(user).splitsOf(windows.toAt(i));
+      if (windows.overAt(i) == axis && !splits.empty() &&
+          !isExchanged(windows, i, rules.sizeOf(axis), rules.sizeOf(windows.toAt(i)), mesh.sizeOf(splits)))
         cause.add(windows.toAt(i), "");
+    }
   }
 
   void setStore(Cause &cause, StringRef what) {
