@@ -46,7 +46,8 @@ std::string describe(const CauseT &cause) {
     return operation + " wants " + axis(0) + " split" + byRule(" by", rule);
   case CauseKind::WantsWhole:
     return operation + " wants " + axis(0) + " whole on every rank of " + quoted(cause.mesh_axis) +
-           byRule(", whose ranks split this operation by", rule);
+           byRule(", whose ranks split this operation by", rule) +
+           (cause.axes.size() > 1 ? ": a piece of " + axis(1) + " needs most of it" : "");
   case CauseKind::WantsOrder:
     return operation + " wants another order of splits";
   case CauseKind::StoresShare:
@@ -60,6 +61,8 @@ std::string describe(const CauseT &cause) {
   case CauseKind::PassesRound:
     break;
   }
+  if (cause.axes.size() == 1)
+    return operation + " needs entries of " + axis(0) + " from other pieces" + byRule(", split by", rule);
   return operation + " passes " + axis(0) + " round the ring of " + axis(1);
 }
 

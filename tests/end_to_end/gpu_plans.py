@@ -29,6 +29,8 @@ PLANS = [
     ("gemma2 f64", GEMMA2, settings(mesh(dp=2), compute="f64"), ["1"]),
 ]
 LONGER = [
+    # Ranks cut out what others need of split axes, and put it together.
+    ("halos", [ROOT / "tests" / "end_to_end" / "halos.npar"], settings(sp=3, cp=2), ["1 graphs", "3 processes"]),
     ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1 graphs"]),
     ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
     ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "1 graphs", "4 processes", "4 joined", "4 joined graphs"]),

@@ -58,7 +58,7 @@ static nn::WindowsOp windowsOf(Value value) {
   if (!windows || isRenaming(windows) || windows.getOver().size() > 2 || !windows.getFill().isZero())
     return {};
   // Kernels know which positions a rank has, products do not.
-  if (dist::LayoutAttr layout = dist::layoutOf(windows.getType()))
+  if (dist::LayoutAttr layout = dist::layoutOf(windows.getType()); layout && !windows.getLocal())
     for (auto to : windows.getTo().getAsRange<StringAttr>())
       if (!layout.splitsOf(layout.dimOf(to)).empty())
         return {};

@@ -2,6 +2,7 @@
 #include "compiler/dialects/dist/Dist.h"
 
 #include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/dialects/dist/Halo.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,6 +21,7 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/dialects/dist/DistOps.cpp.inc"
       >();
+  addHalo(*this);
 }
 
 bool isReduction(Attribute attribute) {

@@ -1,6 +1,7 @@
 // Derives the layouts of all values from the rules; see Layouts.h for the order of decisions.
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
+#include "compiler/passes/place/LocalWindows.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
@@ -364,8 +365,38 @@ LayoutAttr Layouts::scattered(LayoutAttr raw, ArrayRef<LayoutAttr> wants) const 
 
 LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) const {
   auto shardable = dyn_cast<nn::ShardableOpInterface>(use.getOwner());
-  return layoutFor(use.get().getType(), assignment,
-                   [&](StringAttr axis) { return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis; });
+  LayoutAttr layout = layoutFor(use.get().getType(), assignment,
+                                [&](StringAttr axis) { return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis; });
+  auto windows = dyn_cast<nn::WindowsOp>(use.getOwner());
+  return windows ? withHalos(windows, layout, assignment) : layout;
+}
+
+LayoutAttr Layouts::withHalos(nn::WindowsOp windows, LayoutAttr layout, const Assignment &assignment) const {
+  Operation *definition = windows.getX().getDefiningOp();
+  if (nn::isFetched(definition) || nn::isFree(definition)) // data are never sent
+    return layout;
+  for (unsigned i = 0; i < windows.getOver().size(); ++i) {
+    ArrayRef<StringAttr> splits = assignment.splitsOf(windows.toAt(i));
+    int64_t dim = layout.dimOf(windows.overAt(i)), positions = rules.sizeOf(windows.toAt(i));
+    if (!splits.empty() && isExchanged(windows, i, layout.getSizes()[dim], positions, rules.mesh.sizeOf(splits)))
+      layout = layout.withSplits(dim, splits);
+  }
+  return layout;
+}
+
+/// Returns whether an axis with the first splits gets the others by slices or gathers alone, and is not whole before or in between.
+static bool areNested(ArrayRef<StringAttr> found, ArrayRef<StringAttr> wanted) {
+  size_t shared = std::min(found.size(), wanted.size());
+  return shared > 0 && found.take_front(shared) == wanted.take_front(shared);
+}
+
+LayoutAttr Layouts::withoutCuts(OpOperand &use, LayoutAttr wants) const {
+  LayoutAttr found = layouts.lookup(use.get());
+  if (auto windows = dyn_cast<nn::WindowsOp>(use.getOwner()); windows && found && !found.isFlat())
+    for (auto over : windows.getOver().getAsRange<StringAttr>())
+      if (int64_t dim = wants.dimOf(over); !areNested(found.splitsOf(dim), wants.splitsOf(dim)))
+        wants = wants.withSplits(dim, {});
+  return wants;
 }
 
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
@@ -389,8 +420,8 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
     return layouts.lookup(checkpoint.getKept());
   auto found = kept.find(use.getOwner());
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
-    return wantedWhole(use);
-  LayoutAttr layout = operandLayout(use, assignment(use.getOwner()));
+    return withoutCuts(use, wantedWhole(use));
+  LayoutAttr layout = withoutCuts(use, operandLayout(use, assignment(use.getOwner())));
   if (!isSummand(use.get()))
     return layout;
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, program::ReduceOp::Sum);
@@ -405,9 +436,9 @@ Operation *Layouts::originOfPartial(Value value) const {
   while (kept.contains(op)) {
     Operation *origin = nullptr;
     for (Value operand : op->getOperands()) {
-      // Operands of ops that were already rewritten are behind reshards.
-      while (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
-        operand = reshard.getInput();
+      // Operands of ops that were already rewritten are behind reshards and halos.
+      while (isa_and_nonnull<dist::ReshardOp, dist::HaloOp>(operand.getDefiningOp()))
+        operand = operand.getDefiningOp()->getOperand(0);
       if (LayoutAttr found = layout(operand); !origin && found && found.isPartial())
         origin = operand.getDefiningOp();
     }

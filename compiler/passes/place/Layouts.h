@@ -1,6 +1,7 @@
 // The decision of placing before any IR changes: the layout of every value and what each use wants (RULES.md#P2, P4, P6, P7).
 #pragma once
 
+#include "compiler/dialects/nn/ops/Windows.h"
 #include "compiler/passes/place/Stores.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -77,6 +78,11 @@ private:
   dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
   dist::LayoutAttr scattered(dist::LayoutAttr raw, llvm::ArrayRef<dist::LayoutAttr> wants) const;
   dist::LayoutAttr operandLayout(mlir::OpOperand &use, const Assignment &assignment) const;
+  /// Splits an operand of windows like their positions, where ranks get the entries that they lack from each other (dist.halo).
+  dist::LayoutAttr withHalos(nn::WindowsOp windows, dist::LayoutAttr layout, const Assignment &assignment) const;
+  /// Leaves an operand of windows whole along an axis that its definition does not split, or splits in another way: ranks cut out what they
+  /// need.
+  dist::LayoutAttr withoutCuts(mlir::OpOperand &use, dist::LayoutAttr wants) const;
   /// The layout that a use wants if its operand is not partial.
   dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;
   bool acceptsPartial(mlir::OpOperand &use) const;

@@ -123,6 +123,23 @@ def PlaceLowerReshards : Pass<"place-lower-reshards", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
 
+def PlaceLowerHalos : Pass<"place-lower-halos", "::mlir::ModuleOp"> {
+  let summary = "sends each rank the entries that its dist.halo needs of others";
+  let description = [{
+    For each distance round the ring at which a rank has entries of another: a `dist.edge` that cuts them out, and a `dist.permute`. The
+    edges become operands of the `dist.halo`, which is local then. Windows wider than a shard have edges from several distances.
+
+    ```mlir
+    %h = dist.halo %x of "row" {axes = ["sp"], step = 4, first = -1, entries = 8, spread = 1, fill = 0.0} : !x -> !h
+    // becomes, for two ranks, of which the one sends its last row and the other its first
+    %0 = dist.edge %x of "row" {axes = ["sp"], step = 4, first = -1, spread = 1, shift = 1} : !x -> !e
+    %1 = dist.permute %0 {axes = ["sp"], shift = 1} : !e -> !e
+    %h = dist.halo %x with %1 : !e of "row" {axes = ["sp"], step = 4, first = -1, entries = 8, spread = 1, fill = 0.0} : !x -> !h
+    ```
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
 def PlacePrefetch : Pass<"place-prefetch", "::mlir::ModuleOp"> {
   let summary = "gathers a block's stored parameters one block ahead";
   let description = [{
@@ -142,7 +159,7 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let summary = "checks the placed program as a whole";
   let description = [{
     RULES.md#D1: every tensor has a layout and the local shape that follows from it. D2: no dist.reshard and no composite operation is
-    left. D3: only linear operations have partial operands, all partial over the same axes (index operands aside). D4: an axis is
+    left, every dist.halo has its edges. D3: only linear operations have partial operands, all partial over the same axes (index operands aside). D4: an axis is
     split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is
     read, written and accumulated the nn dialect verifies itself.)
   }];

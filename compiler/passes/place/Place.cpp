@@ -14,6 +14,7 @@ void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved, bool ve
   manager.addPass(createPlaceExpandPass());
   manager.addPass(createPlaceMaskPaddingPass());
   manager.addPass(createPlaceLowerReshardsPass());
+  manager.addPass(createPlaceLowerHalosPass());
   manager.addPass(createPlacePrefetchPass());
   if (verified)
     manager.addPass(createVerifyDistPass());
@@ -27,6 +28,7 @@ void registerPlacePasses() {
   mlir::registerPass(createPlaceExpandPass);
   mlir::registerPass(createPlaceMaskPaddingPass);
   mlir::registerPass(createPlaceLowerReshardsPass);
+  mlir::registerPass(createPlaceLowerHalosPass);
   mlir::registerPass(createPlacePrefetchPass);
   mlir::registerPass(createVerifyDistPass);
   mlir::PassPipelineRegistration<>("place", "phase place: layouts, reshards, expansions, collectives",

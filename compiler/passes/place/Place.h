@@ -18,6 +18,7 @@ std::unique_ptr<mlir::Pass> createPlaceAccountSavedPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();
 std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass();
 std::unique_ptr<mlir::Pass> createPlaceLowerReshardsPass();
+std::unique_ptr<mlir::Pass> createPlaceLowerHalosPass();
 std::unique_ptr<mlir::Pass> createPlacePrefetchPass();
 std::unique_ptr<mlir::Pass> createVerifyDistPass();
 

@@ -3,6 +3,7 @@
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Layouts.h"
+#include "compiler/passes/place/LocalWindows.h"
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/Pass/Pass.h"
@@ -53,6 +54,8 @@ private:
         result.setType(dist::localType(cast<RankedTensorType>(result.getType()).getElementType(), raw, mesh));
     if (auto sums = dyn_cast<nn::SquareSumsOp>(op))
       nameOwners(sums);
+    if (auto windows = dyn_cast<nn::WindowsOp>(op))
+      makeLocal(windows);
     for (Value result : op->getResults())
       if (LayoutAttr raw = layouts.raw(result); raw && raw != layouts.layout(result))
         reduce(result);
@@ -68,6 +71,21 @@ private:
     if (!wants || !found || wants == found)
       return current;
     return reshard(value, current, wants, use.getOwner());
+  }
+
+  /// Gives windows whose positions are split the entries that this rank's positions need.
+  void makeLocal(nn::WindowsOp windows) {
+    for (unsigned i = 0; i < windows.getOver().size(); ++i) {
+      LayoutAttr layout = dist::layoutOf(windows.getType());
+      SmallVector<StringAttr> splits = layout.splitsOf(layout.dimOf(windows.toAt(i)));
+      if (splits.empty())
+        continue;
+      Cause cause(program::CauseKind::PassesRound, windows);
+      cause.add(windows.overAt(i), ruleText(layouts.assignment(windows), splits.front(), cause));
+      dist::HaloOp halo = place::makeLocal(windows, i, splits, dist::attributeOf(builder.getContext(), cause.why));
+      if (halo && !cause.rules.empty())
+        attributes::causingRules.set(halo, cause.rules);
+    }
   }
 
   /// A flat piece is cut from the whole value: beyond its end there must be zeros.
@@ -328,12 +346,24 @@ private:
           Cause cause(program::CauseKind::WantsWhole, user);
           cause.add(axis, isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis, cause));
           cause.why.mesh_axis = meshAxis.str();
+          addPositions(cause, user, axis);
           for (Attribute rule : namedRules(value.getDefiningOp(), axis, meshAxis)) // what split it before
             cause.list(rule);
           return cause;
         }
     }
     return Cause(program::CauseKind::WantsOrder, user);
+  }
+
+  /// Names the positions of windows whose pieces need most of an axis, so that it is gathered.
+  void addPositions(Cause &cause, Operation *user, StringAttr axis) {
+    auto windows = dyn_cast<nn::WindowsOp>(user);
+    for (unsigned i = 0; windows && i < windows.getOver().size(); ++i) {
+      ArrayRef<StringAttr> splits = layouts.assignment(user).splitsOf(windows.toAt(i));
+      if (windows.overAt(i) == axis && !splits.empty() &&
+          !isExchanged(windows, i, rules.sizeOf(axis), rules.sizeOf(windows.toAt(i)), mesh.sizeOf(splits)))
+        cause.add(windows.toAt(i), "");
+    }
   }
 
   void setStore(Cause &cause, StringRef what) {

@@ -2,6 +2,7 @@
 // Chooses the memory order of a sequence on a ring.
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
+#include "compiler/dialects/nn/ops/Windows.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
 
@@ -122,6 +123,9 @@ private:
       return false;
     if (auto gather = dyn_cast<nn::GatherOp>(op))
       return gather.getAxisAttr() == axis;
+    if (auto windows = dyn_cast<nn::WindowsOp>(op);
+        windows && (llvm::is_contained(windows.getOver(), axis) || llvm::is_contained(windows.getTo(), axis)))
+      return true; // over it, or over the axis of positions in the gradient
     auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
     return shardable && llvm::any_of(shardable.getLoopAxes(), [&](const nn::LoopAxis &loop) {
              return loop.name == axis && (loop.kind == nn::LoopKind::Whole || loop.kind == nn::LoopKind::Window);

@@ -1,6 +1,7 @@
 // Derives where padding holds zeros and masks what a contraction or a gradient would otherwise pick up (RULES.md#P8).
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/ops/Scores.h"
+#include "compiler/dialects/nn/ops/Windows.h"
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/IR/Builders.h"
@@ -84,11 +85,22 @@ private:
     for (OpOperand &use : op->getOpOperands()) {
       SmallVector<Attribute> axes;
       for (StringAttr axis : padded(use.get()))
-        if (padding.needsZeroPadding(use.getOperandNumber(), axis) && !isZero(use.get(), axis))
+        if (padding.needsZeroPadding(use.getOperandNumber(), axis) && !isZero(use.get(), axis) && !isMultipliedByZero(use, axis))
           axes.push_back(axis);
       if (!axes.empty())
         use.set(mask(use.get(), axes, op));
     }
+  }
+
+  /// Windows at positions that do not exist have the entries of other positions, or the fill. So they are numbers, if those of the others
+  /// are, and a product with the zeros of the other factor adds nothing. The windows themselves need no copy then.
+  static bool isMultipliedByZero(OpOperand &use, StringAttr axis) {
+    auto product = dyn_cast<nn::EinsumOp>(use.getOwner());
+    auto windows = use.get().getDefiningOp<nn::WindowsOp>();
+    if (!product || !windows || !windows.isLinear() || !llvm::is_contained(windows.getTo(), axis))
+      return false;
+    Value other = use.getOperandNumber() == 0 ? product.getB() : product.getA();
+    return nn::hasAxis(other.getType(), axis) && !other.getDefiningOp<nn::WindowsOp>();
   }
 
   Value mask(Value value, ArrayRef<Attribute> axes, Operation *user) {

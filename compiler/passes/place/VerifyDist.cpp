@@ -1,5 +1,5 @@
 // Checks the placed program as a whole, so that no later phase needs to doubt a layout (RULES.md#D1 to D4).
-#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/dist/Halo.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
@@ -31,6 +31,8 @@ public:
       return success();
     if (isa<dist::ReshardOp>(op) || nn::isExpanded(op))
       return op->emitOpError("is left after placing");
+    if (auto halo = dyn_cast<dist::HaloOp>(op); halo && halo.lacksEdges())
+      return op->emitOpError("has no edges of other ranks");
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
       if (failed(checkType(op, type)))
         return failure();

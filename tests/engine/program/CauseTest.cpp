@@ -29,7 +29,8 @@ TEST(Cause, IsASentenceOfWhatItNames) {
             "by rule 'seq -> tp', stored by rule 'optimizer -> dp'");
   EXPECT_EQ(describe(full(CauseKind::WantsSplit)), "'einsum' wants 'batch' split by rule 'batch -> dp'");
   EXPECT_EQ(describe(full(CauseKind::WantsWhole)),
-            "'einsum' wants 'batch' whole on every rank of 'tp', whose ranks split this operation by rule 'batch -> dp'");
+            "'einsum' wants 'batch' whole on every rank of 'tp', whose ranks split this operation by rule 'batch -> dp': "
+            "a piece of 'seq' needs most of it");
   EXPECT_EQ(describe(full(CauseKind::WantsOrder)), "'einsum' wants another order of splits");
   EXPECT_EQ(describe(full(CauseKind::StoresShare)), "'h.0.w' is stored by rule 'optimizer -> dp'");
   EXPECT_EQ(describe(full(CauseKind::UpdatedInShares)), "'h.0.w' is used whole but updated by rule 'optimizer -> dp'");
@@ -45,6 +46,14 @@ TEST(Cause, OfSeveralVariablesOrWithoutARuleSaysSo) {
   cause = full(CauseKind::StoresShare);
   cause.variable = "";
   EXPECT_EQ(describe(cause), "each of these is stored by rule 'optimizer -> dp'");
+}
+
+TEST(Cause, OfOneAxisIsAboutItAlone) {
+  CauseT cause = full(CauseKind::WantsWhole);
+  cause.axes.pop_back();
+  EXPECT_EQ(describe(cause), "'einsum' wants 'batch' whole on every rank of 'tp', whose ranks split this operation by rule 'batch -> dp'");
+  cause.kind = CauseKind::PassesRound;
+  EXPECT_EQ(describe(cause), "'einsum' needs entries of 'batch' from other pieces, split by rule 'batch -> dp'");
 }
 
 TEST(Cause, KindsDifferInWordsEvenWhenNothingIsNamed) {

@@ -97,7 +97,7 @@ static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
   }
   return WindowsOp::create(builder, op.getLoc(), withAxes(getElementTypeOrSelf(x), names, sizes), gradient, op.getTo(), op.getOver(),
                            op.getBy(), op.getSpreadAttr(), builder.getDenseI64ArrayAttr(dilation), builder.getDenseI64ArrayAttr(before),
-                           op.getStrideAttr(), builder.getF64FloatAttr(0));
+                           op.getStrideAttr(), builder.getF64FloatAttr(0), UnitAttr());
 }
 
 /// If the gradient is a product of one operand with the positions and another with the window, its windows are those of the first operand:
@@ -139,7 +139,8 @@ LogicalResult WindowsOp::lower(Lowering &lowering) {
     for (unsigned i = 0; i < getOver().size(); ++i) {
       int64_t size = sizeOf(x, overAt(i));
       auto times = [&](Scalar index, int64_t factor) { return factor == 1 ? index : muli(index, body.integer(factor)); };
-      Scalar index = addi(times(body.globalIndex(getType(), toAt(i)), getStride()[i]), times(body.index(byAt(i)), getDilation()[i]));
+      Scalar position = getLocal() ? body.index(toAt(i)) : body.globalIndex(getType(), toAt(i));
+      Scalar index = addi(times(position, getStride()[i]), times(body.index(byAt(i)), getDilation()[i]));
       if (getBefore()[i] != 0)
         index = subi(index, body.integer(getBefore()[i]));
       Scalar isEntry = both(lessi(body.integer(-1), index), lessi(index, body.integer((size - 1) * getSpread()[i] + 1)));

@@ -10,8 +10,9 @@ def Nn_WindowsOp : Nn_PureOp<"windows", [Nn_Lowerable, Nn_Language, Nn_Different
   let description = [{
     One axis of `over`, `to` and `by`, and one number of the others, for each axis that is walked. An index that `spread` does not divide
     is no entry. Dilations may be negative. x may have the axes of `by` already, which it then shares with the result (as gradients do). No
-    window is kept: each use computes it from x. The loop over an axis of `over` has the alias `row.whole`, which no rule splits: x is
-    wanted whole there, whatever splits `to`.
+    window is kept: each use computes it from x. The loop over an axis of `over` has the alias `row.whole`, which no rule splits. Where a
+    rule splits `to`, placing gives each rank the entries of x that its positions need (`dist.halo`). The op is then `local`: positions and
+    entries count from the beginning of the rank's pieces.
 
     A 3 x 3 window with a border of one entry:
     ```mlir
@@ -24,7 +25,7 @@ def Nn_WindowsOp : Nn_PureOp<"windows", [Nn_Lowerable, Nn_Language, Nn_Different
     are not 0.
   }];
   let arguments = (ins Nn_Tensor:$x, StrArrayAttr:$over, StrArrayAttr:$to, StrArrayAttr:$by, DenseI64ArrayAttr:$stride,
-      DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$before, DenseI64ArrayAttr:$spread, F64Attr:$fill);
+      DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$before, DenseI64ArrayAttr:$spread, F64Attr:$fill, UnitAttr:$local);
   let results = (outs Nn_Tensor:$result);
   let masksPadding = 1;
   let origin = "Operand";

@@ -58,6 +58,13 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     // CHECK: dist.reduce_scatter {{.*}} : {{.*}} -> tensor<1024xf32, #dist.layout<batch : 4 {dp}, seq : 3, flat = {tp}>>
     %d = dist.reduce_scatter %x {axes = ["tp"], dim = "#flat", op = "sum"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
         -> tensor<1024xf32, #dist.layout<batch : 4 {dp}, seq : 3, flat = {tp}>>
+    // Rows of two ranks, and the row that the other one has next to them.
+    // CHECK: %[[E:.*]] = dist.edge {{.*}} of "seq" {axes = ["tp"], first = -1 : i64, shift = 2 : i64, spread = 1 : i64, step = 1 : i64} : {{.*}} -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq.edge : 3 {tp}>>
+    %o = dist.edge %s of "seq" {axes = ["tp"], step = 1, first = -1, spread = 1, shift = 2} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+        -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq.edge : 3 {tp}>>
+    // CHECK: dist.halo {{.*}} of "seq" {axes = ["tp"], entries = 3 : i64, fill = 0xFFF0000000000000 : f64, first = -1 : i64, spread = 1 : i64, step = 1 : i64}
+    %p = dist.halo %s of "seq" {axes = ["tp"], step = 1, first = -1, entries = 3, spread = 1, fill = 0xFFF0000000000000 : f64} :
+        tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>> -> tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq.near : 9 {tp}>>
     return
   }
 }

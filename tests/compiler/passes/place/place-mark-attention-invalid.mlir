@@ -111,6 +111,39 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>,
 }
 
 // -----
+// Windows walk an axis in its logical order, and their gradient walks that of the positions.
+// CHECK: plan.npar:12:9: error: axis 'seq' cannot be in zigzag order: operation 'windows' counts its positions
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":12:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    %w = nn.windows %o of ["seq"] to ["pair"] by ["k"] {stride = array<i64: 2>, dilation = array<i64: 1>, before = array<i64: 0>,
+        spread = array<i64: 1>, fill = 0.0} : (!h) -> tensor<2x2x4x2x4xf32, #nn.axes<batch, k, pair, head, feature>>
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:13:9: error: axis 'seq' cannot be in zigzag order: operation 'windows' counts its positions
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":13:9)>]} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x8x2x4xf32, #nn.axes<batch, raw, head, feature>>
+    %w = nn.windows %x of ["raw"] to ["seq"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 1>,
+        spread = array<i64: 1>, fill = 0.0} :
+        (tensor<2x8x2x4xf32, #nn.axes<batch, raw, head, feature>>) -> tensor<2x2x8x2x4xf32, #nn.axes<batch, k, seq, head, feature>>
+    %q = nn.sum %w : (tensor<2x2x8x2x4xf32, #nn.axes<batch, k, seq, head, feature>>) -> !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
 // Nor are keys of another sequence padded.
 // CHECK: plan.npar:6:9: error: a ring of 2 ranks cannot share the 7 keys over 'src'
 // CHECK: note: operation 'attention' is here

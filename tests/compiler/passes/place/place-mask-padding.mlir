@@ -76,3 +76,22 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, sp = 2>} {
     return
   }
 }
+
+// -----
+// Windows at positions that do not exist hold entries of others: the zeros of the other factor are enough, so no window is copied.
+!w = tensor<3x2xf32, #dist.layout<k : 3, position : 3 {sp}>>
+!dy = tensor<2xf32, #dist.layout<position : 3 {sp}>>
+module attributes {dist.mesh = #dist.mesh<sp = 2>} {
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    %h = nn.input "x" : tensor<4xf32, #dist.layout<row.near : 8 {sp}>>
+    %g = nn.input "g" : !dy
+    // CHECK: %[[W:.*]] = nn.windows
+    %w = nn.windows %h of ["row.near"] to ["position"] by ["k"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>,
+        spread = array<i64: 1>, fill = 0.0, local} : (tensor<4xf32, #dist.layout<row.near : 8 {sp}>>) -> !w
+    // CHECK-NEXT: %[[G:.*]] = dist.mask_padding
+    // CHECK-NEXT: nn.einsum %[[G]], %[[W]]
+    %a = nn.einsum %g, %w : (!dy, !w) -> tensor<3xf32, #dist.layout<k : 3, partial = {sp : sum}>>
+    return
+  }
+}

@@ -126,3 +126,15 @@ module attributes {dist.mesh = #dist.mesh<>} {
     return
   }
 }
+
+// -----
+!x = tensor<2x3xf32, #dist.layout<row : 8 {sp}, column : 3>>
+!h = tensor<4x3xf32, #dist.layout<row.near : 16 {sp}, column : 3>>
+module attributes {dist.mesh = #dist.mesh<sp = 4>} {
+  func.func @micro() {
+    %x = nn.input "x" : !x
+    // expected-error @below {{has no edges of other ranks}}
+    %h = dist.halo %x of "row" {axes = ["sp"], step = 2, first = -1, entries = 8, spread = 1, fill = 0.0} : !x -> !h
+    return
+  }
+}
