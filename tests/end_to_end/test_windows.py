@@ -66,6 +66,17 @@ plan p(dp = 1, tp = 1) for Stem {
     }
 }
 """
+POOL = """import "{layer}"
+model Pool() {{
+    axis batch, channel = 3, row = 24, column = 24, kh = 5, kw = 5
+    axis y = window_count(row, kh, padding = 2), z = window_count(column, kw, padding = 2)
+    input image: f32[batch, channel, row, column]
+    param scale: [channel] = ones
+    pool = {layer}(row, column, y, z, kh, kw, padding = 2)
+    loss mean(tanh(pool(image * scale)), over = [channel, y, z])
+}}
+train t for Pool {{ batch 8 optimizer Sgd(lr = 0.1) }}
+"""
 
 
 class WindowsTest(DriverTest):
@@ -119,6 +130,13 @@ class WindowsTest(DriverTest):
         for name, plan in sample(PLANS, "features", "groups", "both axes", "pipeline, rows, split backward", "all").items():
             with self.subTest(plan=name):
                 self.npar("verify", HERE / "windows.npar", *settings(plan))
+
+    def test_gradients_of_pooling_need_no_windows(self):
+        """Windows of 5 x 5 entries around each of 24 x 24: everything together has the size of a few images, not of 25."""
+        for layer in ("AveragePool", "MaxPool"):
+            (self.folder / "m.npar").write_text(POOL.format(layer=layer))
+            image = 8 * 3 * 24 * 24 * 4
+            self.assertLess(self.npar_json("inspect", "m.npar")["classes"][0]["arena_bytes"], 6 * image, layer)
 
     def test_positions_with_the_name_of_a_walked_axis(self):
         """Windows of windows are one operation, but not if the outer ones bring back the axis that the inner ones have replaced."""

@@ -32,7 +32,7 @@ struct ConvolutionStrides {
 
 enum class ConvolutionKind { Forward, ImageGradient, WeightGradient };
 
-/// The product of a convolution whose elements are of a type, its sums of another.
+/// A convolution, or a gradient of one, as a product: the element type of its operands, and that of its result.
 program::MatmulT productOf(const Convolution &convolution, ConvolutionKind kind, program::ElementType type, program::ElementType result);
 
 /// Convolutions of every kind, small.

@@ -49,7 +49,6 @@ private:
 /// The windows of an operand, which join the places of two tables.
 class WalkedPlaces {
 public:
-  WalkedPlaces() = default;
   /// WindowParameters begin at parameter `parameter`.
   WalkedPlaces(PtxKernel &kernel, int parameter, int windows);
 
@@ -60,7 +59,7 @@ private:
   struct Window {
     Operand size, stride, before;
   };
-  PtxKernel *kernel = nullptr;
+  PtxKernel *kernel;
   std::vector<Window> windows;
 };
 

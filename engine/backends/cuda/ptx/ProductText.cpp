@@ -264,7 +264,7 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &en
 }
 
 /// The elements from the operand's first to that of a row and a k; `place` and `kk` are these, counted from those of the tile. `exists`
-/// becomes false where there is no such element.
+/// becomes false if the element does not exist.
 Operand ProductKernel::elementOffset(const Side &from, const Operand &place, const Operand &kk, const Operand &row, const Operand &deep,
                                      Operand &exists) {
   if (from.walked)

@@ -9,7 +9,7 @@
 
 namespace npar::engine::cuda {
 
-/// How many positions the rows, columns and k of a walked product have, and how many windows its operands; no rows: it is not walked.
+/// Counts the positions of a walked product's rows, columns and k, and the windows of its operands. Without rows a product is not walked.
 struct WalkKind {
   int m = 0, n = 0, k = 0, a = 0, b = 0;
 };
