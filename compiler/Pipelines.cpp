@@ -26,7 +26,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildSchedulePipeline(passes, /*verified=*/!options.asDraft);
   if (options.stopAfter == "pipe")
     return;
-  passes.addPass(codegen::createExportOutlineKernels(/*walksWindows=*/options.targets.empty()));
+  passes.addPass(codegen::createExportOutlineKernels());
 }
 
 } // namespace npar::compiler

@@ -39,9 +39,8 @@ mlir::LogicalResult compileKernels(mlir::ModuleOp module, const CodegenOptions &
 /// Registers the lowerings of prims and LLVM IR translation: needed before `compileKernels` and `export-outline-kernels`.
 void registerCodegen(mlir::DialectRegistry &registry);
 
-/// The pass `export-outline-kernels`. With `walksWindows`, products of windows read them where x is stored; a backend that has no such
-/// products needs a copy of the windows.
-std::unique_ptr<mlir::Pass> createExportOutlineKernels(bool walksWindows);
+/// The pass `export-outline-kernels`.
+std::unique_ptr<mlir::Pass> createExportOutlineKernels();
 /// Registers the passes of this folder for npar-opt. `shown` gets the PTX of codegen-show-kernels.
 void registerCodegenPasses(llvm::raw_ostream &shown);
 

@@ -19,7 +19,6 @@ def ExportOutlineKernels : Pass<"export-outline-kernels", "::mlir::ModuleOp"> {
     Left besides: nn.read, nn.write, nn.input, nn.rename (an alias), dist collectives, pipe ops.
   }];
   let dependentDialects = ["::npar::rank::RankDialect"];
-  let options = [Option<"walksWindows", "walks-windows", "bool", "true", "false: windows are copied first, for backends that cannot walk them">];
 }
 
 def CodegenShowKernels : Pass<"codegen-show-kernels", "::mlir::ModuleOp"> {

@@ -75,7 +75,7 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
 } // namespace
 
 void registerCodegenPasses(llvm::raw_ostream &shown) {
-  registerPass([] { return createExportOutlineKernels(/*walksWindows=*/true); });
+  registerPass(createExportOutlineKernels);
   registerPass([&shown] {
     auto pass = std::make_unique<CodegenShowKernels>();
     pass->shown = &shown;

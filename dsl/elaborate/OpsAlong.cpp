@@ -34,7 +34,7 @@ Value argmax(OperationCall &call) {
   call.requireAxis(1, over, x, "the operand");
   AxisNames axes = without(call.axesOf(x), {over});
   int largest = call.add("max", {x}, axes).node;
-  int rest = integer(call, "first_max", {x, largest}, axes, {{"axis", over}});
+  int rest = integer(call, "first_max", {x, largest}, axes, {{"axes", AxisNames{over}}});
   int last = nodeOf(call.graph, call.at, call.graph.size(over) - 1, false);
   return TensorValue{integer(call, "integer", {last, rest}, axes, {{"kind", std::string("sub")}})};
 }
@@ -187,7 +187,7 @@ std::vector<Operation> alongOperations() {
   const OperationFormal x{"x", Formal::Floats}, over{"over", Formal::Axis};
   const NodeKind renamed{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}};
   return {
-      {"argmax", {x, over}, argmax, {{"max", 1}, {"first_max", 2, {{"axis", Kind::Text}}}, node::integer}},
+      {"argmax", {x, over}, argmax, {{"max", 1}, {"first_max", 2, {{"axes", Kind::Texts}}}, node::integer}},
       {"top_k",
        {x, {"along", Formal::Axis}, over},
        topK,

@@ -42,6 +42,8 @@ public:
   void offsets(int64_t row, int64_t count, int64_t *to) const;
   /// True if the rows are a constant stride apart.
   bool isEven(int64_t stride) const;
+  /// The distance in C between neighbours along each position.
+  const std::vector<int64_t> &distances() const { return strides; }
 
 private:
   friend struct WindowedPart;

@@ -15,6 +15,7 @@ BERT = ["bert", *settings(FEW, context=16)]
 T5 = ["t5", *settings(FEW, sources=40, inner=32, head_dim=8)]
 GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, window=4, cap=2.0)]
 
+WINDOWS = [ROOT / "tests" / "end_to_end" / "windows.npar", *settings(depth=1)]  # convolutions with strides and groups, and pooling
 EXPERTS = [ROOT / "tests" / "end_to_end" / "experts.npar", "--plan", "shared"]  # one has most rows, another one none
 
 # Name, model, flags of the plan, and how it is run: sessions, which have a GPU each, then words of npar_run_sessions.
@@ -27,6 +28,7 @@ PLANS = [
     ("t5", T5, settings(mesh(tp=2)), ["1 graphs"]),
     ("experts", EXPERTS, settings(mesh(ep=2), sequences=2), ["1"]),
     ("gemma2 f64", GEMMA2, settings(mesh(dp=2), compute="f64"), ["1"]),
+    ("convolutions", WINDOWS, settings(dp=2, gp=2), ["1 graphs"]),
 ]
 LONGER = [
     # Ranks cut out what others need of split axes, and put it together.
@@ -39,6 +41,10 @@ LONGER = [
     ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
     ("experts bf16", EXPERTS, settings(mesh(dp=2, tp=2), compute="bf16"), ["1", "2 processes"]),
     ("experts f64", EXPERTS, settings(mesh(ep=4), zero=3, compute="f64"), ["1 graphs", "4 joined"]),
+    ("convolutions f64", WINDOWS, settings(dp=2, tp=2, zero=3, compute="f64"), ["2 processes"]),
+    ("convolutions bf16", WINDOWS, settings(sp=2, compute="bf16"), ["1"]),
+    ("convolutions fp16", WINDOWS, settings(dp=2, compute="fp16"), ["1"]),
+    ("mnist_cnn tf32", ["mnist_cnn", *settings(size=12, first=4, second=6, width=8, batch=8)], settings(mesh(dp=2), compute="tf32"), ["1"]),
     ("t5 f64", T5, settings(mesh(tp=2), compute="f64"), ["1"]),
     ("gemma2", GEMMA2, settings(mesh(dp=2)), ["1"]),
     ("bert dropout", BERT, settings(mesh(dp=2), attention_dropout=0.1), ["1"]),

@@ -28,6 +28,55 @@ PLANS = {
     "recomputed rows": {"sp": 3, "again": "block"},
     "all": {"dp": 2, "tp": 2, "sp": 2, "pp": 2, "zero": 2},
 }
+# Sizes, window, positions, the layer, and the means or largest entries of 0, 1, 2 ...
+POOLS = [
+    # pytorch#116420: a window that would begin in the padding after the image is left out.
+    ((9, 9), 4, (3, 3), "AveragePool({h}, {v}, {y}, {z}, {k}, {l}, stride = 4, padding = 2, ceil = true)", [1.25, 4, 4.3125, 16, 35, 28.875, 23.8125, 49.875, 39.375]),
+    # pytorch#94348: what a window has beyond the padding does not count, the padding does: the last row of windows has two thirds.
+    ((7, 8), 3, (4, 5), "AveragePool({h}, {v}, {y}, {z}, {k}, {l}, stride = 2, padding = 1, ceil = true)",
+     [2, 4, 16 / 3, 20 / 3, 11 / 3, 11, 18, 20, 22, 11.5, 65 / 3, 34, 36, 38, 19.5, 178 / 9, 92 / 3, 32, 100 / 3, 17]),
+    # pytorch/xla#2578: no row of windows without entries.
+    ((8, 10), 3, (2, 3), "MaxPool({h}, {v}, {y}, {z}, {k}, {l}, stride = 4, ceil = true)", [22, 26, 29, 62, 66, 69]),
+    # pytorch#190064
+    ((5, 5), 1, (3, 3), "AdaptiveMaxPool({h}, {v}, {y}, {z})", [6, 8, 9, 16, 18, 19, 21, 23, 24]),
+]  # fmt: skip
+STEM = """import "Conv"
+import "Projection"
+
+model Stem() {
+    axis batch, channel = 3, row = 9, column = 10, kh = 7, kw = 7, ph = 3, pw = 3
+    axis row1 = window_count(row, kh, stride = 2, padding = 3), column1 = window_count(column, kw, stride = 2, padding = 3)
+    axis row2 = window_count(row1, ph, padding = 1), column2 = window_count(column1, pw, padding = 1)
+    axis feature = 6, out = 4, class = 3
+    input image: f32[batch, channel, row, column]
+    input label: i32[batch]
+    first  = Conv(channel, feature, row, column, row1, column1, kh, kw, stride = 2, padding = 3, biased = false)
+    second = Conv(feature, out, row1, column1, row2, column2, ph, pw, padding = 1, biased = false)
+    head   = Projection([out, row2, column2], class)
+    loss cross_entropy(head(relu(second(relu(first(image))))), label, over = class)
+}
+
+train t for Stem { batch 4 optimizer Sgd(lr = 0.1) seed 1 }
+plan p(dp = 1, tp = 1) for Stem {
+    mesh dp, tp
+    micro 2
+    split {
+        batch   -> dp
+        feature -> tp
+    }
+}
+"""
+POOL = """import "{layer}"
+model Pool() {{
+    axis batch, channel = 3, row = 24, column = 24, kh = 5, kw = 5
+    axis y = window_count(row, kh, padding = 2), z = window_count(column, kw, padding = 2)
+    input image: f32[batch, channel, row, column]
+    param scale: [channel] = ones
+    pool = {layer}(row, column, y, z, kh, kw, padding = 2)
+    loss mean(tanh(pool(image * scale)), over = [channel, y, z])
+}}
+train t for Pool {{ batch 8 optimizer Sgd(lr = 0.1) }}
+"""
 
 
 class WindowsTest(DriverTest):
@@ -53,10 +102,41 @@ class WindowsTest(DriverTest):
                 apart = max(abs(a - b - c) for a, b, c in zip(before[name].values, after[name].values, expected, strict=True))
                 self.assertLess(apart, within, f"{name} in {element}")
 
+    def test_sizes_that_others_got_wrong(self):
+        """Pooling that other programs gave other sizes or values (issues in PyTorch and PyTorch/XLA): of entries 0, 1, 2 ... and a window of k."""
+        layers = ["AdaptiveMaxPool", "AveragePool", "MaxPool"]
+        lines = [*(f'import "{layer}"' for layer in layers), "model Pools() {", "axis batch", "input scale: f32[batch]"]
+        before, recorded = {}, {}
+        for m, (size, window, positions, call, values) in enumerate(POOLS):
+            lines += [f"axis h{m} = {size[0]}, v{m} = {size[1]}, k{m} = {window}, l{m} = {window}, y{m} = {positions[0]}, z{m} = {positions[1]}",
+                      f"param x{m}: [h{m}, v{m}] = zeros", f"param t{m}: [y{m}, z{m}] = zeros",
+                      f"pool{m} = " + call.format(**{axis: f"{axis}{m}" for axis in "hvyzkl"}),
+                      f"a{m} = sum(stop_gradient(pool{m}(x{m})) * t{m}, over = [y{m}, z{m}])"]  # fmt: skip
+            before[f"x{m}"] = safetensors_file.Tensor(list(size), list(range(size[0] * size[1])))
+            before[f"t{m}"] = safetensors_file.Tensor(list(positions), [0.0] * len(values))
+            recorded[f"t{m}"], recorded[f"x{m}"] = values, [0.0] * (size[0] * size[1])
+        lines += ["loss scale * (" + " + ".join(f"a{m}" for m in range(len(POOLS))) + ")", "}", "train t for Pools { batch 1 optimizer Sgd(lr = 1.0) }"]
+        self.check_gradients("\n".join(lines), before, recorded)
+
+    def test_stem_of_a_residual_network(self):
+        """7 x 7 windows with stride 2 and no bias, in plans that cut samples only, or features: the images need no gradient, and the second
+        convolution adds up the parts of its input's."""
+        (self.folder / "m.npar").write_text(STEM)
+        for plan in sample([{"dp": 2}, {"dp": 2, "tp": 2}], {"dp": 2, "tp": 2}):
+            with self.subTest(plan=plan):
+                self.npar("verify", "m.npar", *settings(plan))
+
     def test_plans(self):
         for name, plan in sample(PLANS, "features", "groups", "both axes", "pipeline, rows, split backward", "all").items():
             with self.subTest(plan=name):
                 self.npar("verify", HERE / "windows.npar", *settings(plan))
+
+    def test_gradients_of_pooling_need_no_windows(self):
+        """Windows of 5 x 5 entries around each of 24 x 24: everything together has the size of a few images, not of 25."""
+        for layer in ("AveragePool", "MaxPool"):
+            (self.folder / "m.npar").write_text(POOL.format(layer=layer))
+            image = 8 * 3 * 24 * 24 * 4
+            self.assertLess(self.npar_json("inspect", "m.npar")["classes"][0]["arena_bytes"], 6 * image, layer)
 
     def test_positions_with_the_name_of_a_walked_axis(self):
         """Windows of windows are one operation, but not if the outer ones bring back the axis that the inner ones have replaced."""

@@ -12,16 +12,17 @@ from safetensors_file import Tensor
 SEED = 23
 
 
-def conv(size, kernel, *, n=2, channels=2, out=3, groups=1, stride=(1, 1), dilation=(1, 1), padding=((0, 0), (0, 0)), spread=(1, 1)):
-    """`channels` and `out` of each group. With a spread it is a transposed convolution, whose `padding` is PyTorch's (p, output padding)."""
+def conv(size, kernel, *, n=2, channels=2, out=3, groups=1, stride=(1, 1), dilation=(1, 1), padding=((0, 0), (0, 0)), spread=(1, 1), last=False):
+    """`channels` and `out` of each group. With a spread it is a transposed convolution, whose `padding` is PyTorch's (p, output padding). `last`: the
+    channels of x are its last axis."""
     return {"kind": "conv" if spread == (1, 1) else "transposed", "n": n, "channels": channels, "out": out, "groups": groups, "size": size,
-            "kernel": kernel, "stride": stride, "dilation": dilation, "padding": padding, "spread": spread, "ceil": False}  # fmt: skip
+            "kernel": kernel, "stride": stride, "dilation": dilation, "padding": padding, "spread": spread, "ceil": False, "last": last}  # fmt: skip
 
 
-def pool(kind, size, kernel, *, n=2, channels=3, stride=(2, 2), dilation=(1, 1), padding=(0, 0), ceil=False, counts=True):
+def pool(kind, size, kernel, *, n=2, channels=3, stride=(2, 2), dilation=(1, 1), padding=(0, 0), ceil=False, counts=True, last=False):
     """`counts`: an average also counts the padding, as PyTorch's `count_include_pad`."""
     return {"kind": kind, "n": n, "channels": channels, "groups": 1, "size": size, "kernel": kernel, "stride": stride, "dilation": dilation,
-            "padding": tuple((p, p) for p in padding), "spread": (1, 1), "ceil": ceil, "counts": counts}  # fmt: skip
+            "padding": tuple((p, p) for p in padding), "spread": (1, 1), "ceil": ceil, "counts": counts, "last": last}  # fmt: skip
 
 
 def both(p):
@@ -97,6 +98,12 @@ CASES = [
     conv((9, 8), (3, 3), padding=((2, 0), (2, 0))),
     conv((9, 8), (3, 3), padding=((0, 2), (2, 0))),
     conv((9, 8), (3, 3), padding=((0, 2), (0, 2))),
+    # Both orders of channels and pixels in memory, with numbers of channels that are no power of two.
+    conv((8, 7), (3, 3), n=1, channels=5, out=7, stride=(2, 2), padding=both(1)),
+    conv((8, 7), (3, 3), n=1, channels=5, out=7, stride=(2, 2), padding=both(1), last=True),
+    conv((6, 6), (3, 3), n=1, groups=3, channels=5, out=3, padding=both(1), last=True),
+    pool("max", (7, 8), (3, 3), n=1, channels=5, padding=(1, 1), last=True),
+    pool("average", (7, 8), (2, 2), n=1, channels=7, ceil=True, counts=False, last=True),
 ]
 
 
@@ -115,7 +122,8 @@ def shapes(number):
     """The shapes of a case's tensors by name."""
     case = CASES[number]
     positions, convolves = (count(case, 0), count(case, 1)), "out" in case
-    x = [case["n"], case["groups"], case["channels"], *case["size"]]
+    channels = [case["groups"], case["channels"]]
+    x = [case["n"], *case["size"], *channels] if case["last"] else [case["n"], *channels, *case["size"]]
     out = [case["n"], case["groups"], case["out"] if convolves else case["channels"], *positions]
     result = {f"x{number}": x, f"t{number}": out}
     if convolves:
@@ -157,7 +165,7 @@ def part(number):
     lines = [f"axis n{m} = {case['n']}, g{m} = {case['groups']}, c{m} = {case['channels']}, h{m} = {case['size'][0]}, v{m} = {case['size'][1]}",
              f"axis k{m} = {case['kernel'][0]}, l{m} = {case['kernel'][1]}",
              f"axis y{m} = window_count(h{m}, k{m}, {walk(case, 0)}), z{m} = window_count(v{m}, l{m}, {walk(case, 1)})",
-             f"param x{m}: [n{m}, g{m}, c{m}, h{m}, v{m}] = zeros"]  # fmt: skip
+             f"param x{m}: [" + (f"n{m}, h{m}, v{m}, g{m}, c{m}" if case["last"] else f"n{m}, g{m}, c{m}, h{m}, v{m}") + "] = zeros"]  # fmt: skip
     fill = ', fill = "-inf"' if case["kind"] == "max" else ""
 
     inner = f"windows(x{m}, over = h{m}, to = y{m}, by = k{m}, {walk(case, 0)}{fill})"
@@ -202,8 +210,12 @@ LAYERS = {
     "largest": ("MaxPool(row, column, y, z, kh, kw, stride = 2, padding = 1)", "n, group, inner, y, z"),
     "average": ("AveragePool(row, column, y, z, kh, kw, stride = 2, padding = 1)", "n, group, inner, y, z"),
     "inside": ("AveragePool(row, column, y, z, kh, kw, stride = 2, padding = 1, counts_padding = false)", "n, group, inner, y, z"),
+    "rounded": ("AveragePool(row, column, y, z, ph, kh, stride = 2, padding = 1, ceil = true)", "n, group, inner, y, z"),
+    "largest_part": ("AdaptiveMaxPool(row, column, y, z)", "n, group, inner, y, z"),
+    "part": ("AdaptiveAveragePool(row, column, y, z)", "n, group, inner, y, z"),
+    "more_parts": ("AdaptiveAveragePool(row, column, tall, wide)", "n, group, inner, tall, wide"),
 }
-SIZES = {"n": 2, "group": 2, "inner": 3, "out": 4, "row": 7, "column": 6, "kh": 3, "kw": 2, "y": 4, "z": 4}
+SIZES = {"n": 2, "group": 2, "inner": 3, "out": 4, "row": 7, "column": 6, "kh": 3, "kw": 2, "y": 4, "z": 4, "ph": 4, "tall": 9, "wide": 8}
 
 
 def layer_weights():
@@ -217,7 +229,7 @@ def layer_weights():
 
 def layers_text():
     """One model of the layers, as of the cases."""
-    lines = [f'import "{name}"' for name in ("AveragePool", "Conv", "GroupNorm", "MaxPool")]
+    lines = [f'import "{name}"' for name in ("AdaptiveAveragePool", "AdaptiveMaxPool", "AveragePool", "Conv", "GroupNorm", "MaxPool")]
     lines += ["model Layers() {", "axis batch, " + ", ".join(f"{axis} = {size}" for axis, size in SIZES.items()), "input scale: f32[batch]"]
     for name, (call, axes) in LAYERS.items():
         lines += [f"param x_{name}: [n, group, inner, row, column] = zeros", f"param t_{name}: [{axes}] = zeros", f"{name} = {call}",

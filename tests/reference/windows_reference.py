@@ -20,11 +20,13 @@ import safetensors_file
 import windows_data
 from windows_data import CASES
 
-RECORDED = [5, 7, 16, 20, 34, 36, 43, 45, 53, 56, 62, 64, 65, 66]  # of each kind, with what differs most
+RECORDED = [5, 7, 16, 20, 34, 36, 43, 45, 53, 56, 62, 64, 65, 66, 68, 69, 70, 71]  # of each kind, with what differs most
 torch.set_default_dtype(torch.float64)
 
 
 def result(case, x, w):
+    if case["last"]:
+        x = x.permute(0, 3, 4, 1, 2)
     n, groups, channels, height, width = x.shape
     image = x.reshape(n, groups * channels, height, width)
     pads = [each for pair in reversed(case["padding"]) for each in pair]
@@ -59,7 +61,9 @@ def layer_gradients():
     tensors = {name: torch.tensor(list(tensor.values)).reshape(tensor.shape).requires_grad_() for name, tensor in windows_data.layer_weights().items()}
     window = dict(kernel_size=(3, 2), stride=2, padding=1)
     modules = {"conv": nn.Conv2d(6, 8, groups=2, **window), "norm": nn.GroupNorm(2, 6), "largest": nn.MaxPool2d(**window),
-               "average": nn.AvgPool2d(**window), "inside": nn.AvgPool2d(**window, count_include_pad=False)}  # fmt: skip
+               "average": nn.AvgPool2d(**window), "inside": nn.AvgPool2d(**window, count_include_pad=False),
+               "rounded": nn.AvgPool2d((4, 3), stride=2, padding=1, ceil_mode=True), "largest_part": nn.AdaptiveMaxPool2d(4),
+               "part": nn.AdaptiveAvgPool2d(4), "more_parts": nn.AdaptiveAvgPool2d((9, 8))}  # fmt: skip
     for name, module in modules.items():
         own = {each: tensors[f"{name}.{each}"] for each, _ in module.named_parameters()}
         y = torch.func.functional_call(module, own, (tensors[f"x_{name}"].flatten(1, 2),))

@@ -17,9 +17,9 @@ void writeWhatIsAddedOnce(mlir::ModuleOp module);
 /// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that adds them up.
 void rewriteState(mlir::Block &block);
 
-/// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels. With `walksWindows`, products
-/// of windows walk their operands, in float64 too.
-void rewriteProducts(mlir::Block &block, bool walksWindows);
+/// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels. Products of
+/// windows walk their operands, in float64 too.
+void rewriteProducts(mlir::Block &block);
 /// An einsum over windows -> a rank.matmul that walks its operands. Returns whether it is one now.
 bool rewriteWindowedProduct(nn::EinsumOp op);
 /// A product computes its addition to the value of a variable itself, or to that of the same product of an earlier round. Both are null for

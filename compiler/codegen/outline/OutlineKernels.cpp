@@ -162,7 +162,7 @@ FailureOr<ExportOutlineKernels::Prepared> ExportOutlineKernels::prepare(Block &b
   rewriteState(block);
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
-  rewriteProducts(block, walksWindows);
+  rewriteProducts(block);
   llvm::DenseMap<Operation *, nn::ExistingRows> existing = nn::existingRows(block);
   if (failed(rewriteGroupedProducts(block)))
     return failure();
@@ -247,12 +247,6 @@ void ExportOutlineKernels::runOnOperation() {
       return signalPassFailure();
   for (nn::ScoresOp scores : llvm::make_early_inc_range(getOperation().getOps<nn::ScoresOp>()))
     scores.erase(); // kernels by now
-}
-
-std::unique_ptr<Pass> createExportOutlineKernels(bool walksWindows) {
-  ExportOutlineKernelsOptions options;
-  options.walksWindows = walksWindows;
-  return std::make_unique<ExportOutlineKernels>(options);
 }
 
 } // namespace npar::codegen

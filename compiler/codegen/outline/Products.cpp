@@ -180,10 +180,10 @@ static bool reorderOperands(nn::EinsumOp op) {
   return true;
 }
 
-void rewriteProducts(Block &block, bool walksWindows) {
+void rewriteProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto einsum = dyn_cast<nn::EinsumOp>(op);
-    if (!einsum || (walksWindows && rewriteWindowedProduct(einsum)))
+    if (!einsum || rewriteWindowedProduct(einsum))
       continue;
     if (program::hasProductSteps(*nn::elementTypeOf(einsum.getType())) && !rewriteProduct(einsum) && reorderOperands(einsum))
       rewriteProduct(einsum);

@@ -6,6 +6,7 @@
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/dialects/nn/ops/Largest.h"
 #include "compiler/dialects/nn/ops/Samples.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/dialects/nn/ops/Windows.h"
@@ -14,8 +15,8 @@ using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAlong,         addAttention, addChain,    addCounts, addCrossEntropy, addDropout,  addEinsum,
-                   addElementwise,   addExperts,   addFunction, addGather, addInteger,      addNorm,     addReduce,
-                   addRingAttention, addSamples,   addScores,   addSelect, addUpdate,       addVariable, addWindows})
+  for (auto add : {addAlong,   addAttention, addChain,  addCounts,  addCrossEntropy, addDropout, addEinsum, addElementwise,
+                   addExperts, addFunction,  addGather, addInteger, addLargest,      addNorm,    addReduce, addRingAttention,
+                   addSamples, addScores,    addSelect, addUpdate,  addVariable,     addWindows})
     add(*this);
 }

@@ -37,7 +37,7 @@ CompiledFunction::CompiledFunction(const std::string &text) {
   if (!module)
     return;
   PassManager passes(&context);
-  passes.addPass(createExportOutlineKernels(/*walksWindows=*/true));
+  passes.addPass(createExportOutlineKernels());
   if (failed(passes.run(*module)))
     return;
   llvm::raw_string_ostream stream(printed);

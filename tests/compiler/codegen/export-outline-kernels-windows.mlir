@@ -1,6 +1,5 @@
 // Products of windows that are read where x is stored: convolutions and their gradients.
 // RUN: npar-opt %s -split-input-file -export-outline-kernels | FileCheck %s
-// RUN: npar-opt %s -split-input-file -export-outline-kernels=walks-windows=false | FileCheck %s --check-prefix=COPIED
 
 !x = tensor<2x8x7x4xf32, #nn.axes<batch, row, column, channel>>
 !p = tensor<2x3x4x3x4x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>
@@ -17,9 +16,6 @@ nn.variable @grad : !w {kind = #nn.kind<accumulator>}
 // CHECK-SAME: <[224, 0, 0, 0, 0, 1], <8 by 28, before 1, spread 1, steps[0, 2, 0, 1, 0, 0]>, <7 by 4, before 1, spread 1, steps[0, 0, 2, 0, 1, 0]>>,
 // CHECK-SAME: <[12, 4, 1, 36]>>
 // CHECK-NEXT: return
-// COPIED-LABEL: @forward
-// COPIED: %[[P:.+]] = rank.launch @windows
-// COPIED: rank.matmul %[[P]]
 func.func @forward(%x: !x, %w: !w) -> !y {
   %p = nn.windows %x of ["row", "column"] to ["y", "z"] by ["kh", "kw"] {stride = array<i64: 2, 2>, dilation = array<i64: 1, 1>,
     before = array<i64: 1, 1>, spread = array<i64: 1, 1>, fill = 0.0} : (!x) -> !p
@@ -70,8 +66,6 @@ func.func @weight_gradient(%x: !x, %dy: !y) {
 // CHECK-NEXT: rank.matmul %arg0, %arg1 {a = array<i64: 4, 0, 0>, b = array<i64: 60, 0, 0>, batch = array<i64: 3>, c = array<i64: 5, 15, 1>
 // CHECK-SAME: windowed = #rank.windowed<m[2, 6], n[5], k[3, 4], <[96, 12, 12, 1]>, <[4, 1, 12]>>
 // CHECK-NEXT: return
-// COPIED-LABEL: @groups
-// COPIED-NEXT: rank.launch @windows
 func.func @groups(%x: !x, %w: !w) -> !y {
   %p = nn.windows %x of ["row"] to ["y"] by ["tap"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>,
     spread = array<i64: 1>, fill = 0.0} : (!x) -> !p
@@ -108,8 +102,6 @@ func.func @channels_first(%x: !x, %w: !w) -> !y {
 // Windows of one entry are x itself.
 // CHECK-LABEL: @of_one
 // CHECK-NEXT: rank.matmul %arg0, %arg1 {a = array<i64: 4, 1>, b = array<i64: 1, 4>, batch = array<i64>, c = array<i64: 5, 1>, k = 4 : i64, m = 16 : i64, n = 5 : i64} :
-// COPIED-LABEL: @of_one
-// COPIED-NEXT: rank.matmul %arg0, %arg1
 func.func @of_one(%x: !x, %w: !w) -> !y {
   %p = nn.windows %x of ["row"] to ["y"] by ["tap"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 0>,
     spread = array<i64: 1>, fill = 0.0} : (!x) -> !p

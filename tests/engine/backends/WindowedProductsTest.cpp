@@ -1,6 +1,7 @@
 // Convolutions as windowed products of a program: they are what plain loops over images, filters and windows sum, in batches of groups too,
 // with the same bits for every number of workers and every instruction set.
 #include "engine/backends/cpu/CpuBackend.h"
+#include "tests/engine/backends/Convolution.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -12,91 +13,11 @@ namespace {
 
 using namespace engine;
 using program::ElementType;
-
-/// Along y; along x the window is one longer and there is one more of padding in front. Images are [samples, y, x, groups, channels],
-/// results [samples, y, x, groups, filters], weights [groups, filters, y, x, channels].
-struct Convolution {
-  int64_t samples, image, window, stride, dilation, before, after, groups, channels, filters;
-  bool accumulates = false;
-
-  int64_t windowX() const { return window + 1; }
-  int64_t out(int64_t size, int64_t before) const { return (image + before + after - (size - 1) * dilation - 1) / stride + 1; }
-  int64_t outY() const { return out(window, before); }
-  int64_t outX() const { return out(windowX(), before + 1); }
-  int64_t images() const { return samples * image * image * groups * channels; }
-  int64_t results() const { return samples * outY() * outX() * groups * filters; }
-  int64_t weights() const { return groups * filters * window * windowX() * channels; }
-};
-
-std::unique_ptr<program::WindowT> windowOf(int64_t size, int64_t stride, std::vector<int64_t> steps, int64_t before, int64_t spread = 1) {
-  auto window = std::make_unique<program::WindowT>();
-  window->size = size, window->stride = stride, window->steps = std::move(steps), window->before = before, window->spread = spread;
-  return window;
-}
-
-std::unique_ptr<program::WalkedOperandT> walk(std::vector<int64_t> strides, std::unique_ptr<program::WindowT> y = nullptr,
-                                              std::unique_ptr<program::WindowT> x = nullptr) {
-  auto operand = std::make_unique<program::WalkedOperandT>();
-  operand->strides = std::move(strides);
-  for (auto *window : {&y, &x})
-    if (*window)
-      operand->windows.push_back(std::move(*window));
-  return operand;
-}
-
-struct Strides {
-  explicit Strides(const Convolution &c)
-      : pixel(c.groups * c.channels), line(c.image * pixel), picture(c.image * line), result(c.groups * c.filters), row(c.outX() * result),
-        all(c.outY() * row), tap(c.channels), taps(c.windowX() * tap), filter(c.window * taps) {}
-  int64_t pixel, line, picture, result, row, all, tap, taps, filter;
-};
-
-enum class Kind { Forward, ImageGradient, WeightGradient };
-
-program::MatmulT productOf(const Convolution &c, Kind kind, ElementType type) {
-  const Strides s(c);
-  program::MatmulT p;
-  p.type = p.result = type, p.accumulate = c.accumulates;
-  p.batch = {c.groups};
-  p.windowed = std::make_unique<program::WindowedProductT>();
-  program::WindowedProductT &w = *p.windowed;
-  const int64_t step = c.stride, apart = c.dilation;
-  auto image = [&] {
-    return walk({s.picture, 0, 0, 0, 0, 1}, windowOf(c.image, s.line, {0, step, 0, apart, 0, 0}, c.before),
-                windowOf(c.image, s.pixel, {0, 0, step, 0, apart, 0}, c.before + 1));
-  };
-  switch (kind) {
-  case Kind::Forward:
-    w.m = {c.samples, c.outY(), c.outX()}, w.n = {c.filters}, w.k = {c.window, c.windowX(), c.channels};
-    w.a = image(), w.b = walk({s.taps, s.tap, 1, s.filter});
-    p.a_batch = {c.channels}, p.b_batch = {c.filters * s.filter}, p.c_batch = {c.filters}, p.c_row = s.result;
-    break;
-  case Kind::ImageGradient:
-    w.m = {c.samples, c.image, c.image}, w.n = {c.channels}, w.k = {c.window, c.windowX(), c.filters};
-    w.a = walk({s.all, 0, 0, 0, 0, 1}, windowOf(c.outY(), s.row, {0, 1, 0, -apart, 0, 0}, -c.before, step),
-               windowOf(c.outX(), s.result, {0, 0, 1, 0, -apart, 0}, -c.before - 1, step));
-    w.b = walk({s.taps, s.tap, s.filter, 1});
-    p.a_batch = {c.filters}, p.b_batch = {c.filters * s.filter}, p.c_batch = {c.channels}, p.c_row = s.pixel;
-    break;
-  case Kind::WeightGradient:
-    w.m = {c.filters}, w.n = {c.window, c.windowX(), c.channels}, w.k = {c.samples, c.outY(), c.outX()};
-    w.a = walk({1, s.all, s.row, s.result}), w.b = image();
-    p.a_batch = {c.filters}, p.b_batch = {c.channels}, p.c_batch = {c.filters * s.filter}, p.c_row = s.filter;
-    break;
-  }
-  auto count = [](const std::vector<int64_t> &sizes) {
-    int64_t all = 1;
-    for (int64_t size : sizes)
-      all *= size;
-    return all;
-  };
-  p.m = count(w.m), p.n = count(w.n), p.k = count(w.k);
-  return p;
-}
+using Kind = ConvolutionKind;
 
 /// Calls `body` with the places of image, result and weight for every product that a convolution adds.
 template <class Body> void forEachProduct(const Convolution &c, Body body) {
-  const Strides s(c);
+  const ConvolutionStrides s(c);
   for (int64_t n = 0; n < c.samples; ++n)
     for (int64_t y = 0; y < c.outY(); ++y)
       for (int64_t x = 0; x < c.outX(); ++x)
@@ -149,23 +70,12 @@ template <typename T> struct Operands {
   std::vector<T> a, b, before;
 };
 
-std::vector<Convolution> convolutions() {
-  return {
-      {2, 9, 3, 1, 1, 1, 1, 1, 5, 7},          // as most are
-      {1, 11, 3, 2, 1, 1, 1, 1, 32, 34, true}, // stride 2, whole groups of channels
-      {2, 12, 2, 3, 2, 0, 2, 1, 3, 20},        // stride, dilation and uneven padding
-      {1, 8, 1, 2, 1, 0, 0, 1, 40, 17},        // rows of the image that no window touches
-      {1, 8, 1, 2, 1, 0, 0, 1, 4, 3, true},    // the same, with a gradient added to what there is
-      {2, 7, 3, 1, 2, 2, 2, 4, 8, 6},          // groups
-      {1, 6, 4, 1, 1, 3, 3, 2, 16, 16, true},  // more padding than a window needs
-  };
-}
-
 TEST(WindowedProductsTest, areConvolutionsAndTheirGradients) {
   for (const Convolution &c : convolutions())
     for (Kind kind : {Kind::Forward, Kind::ImageGradient, Kind::WeightGradient}) {
       Operands<double> o(c, kind);
-      std::vector<double> expected = o.before, found = run(productOf(c, kind, ElementType::F64), {2, true}, o.a, o.b, o.before);
+      std::vector<double> expected = o.before,
+                          found = run(productOf(c, kind, ElementType::F64, ElementType::F64), {2, true}, o.a, o.b, o.before);
       if (!c.accumulates)
         std::fill(expected.begin(), expected.end(), 0);
       forEachProduct(c, [&](int64_t image, int64_t result, int64_t weight) {
@@ -191,7 +101,8 @@ TEST(WindowedProductsTest, sameBitsForAnyWorkersAndInstructions) {
       for (const char *set : {"plain", "avx2", "avx512", "tiles"})
         for (int threads : {1, 2, 4, 16}) {
           ::setenv("NPAR_INSTRUCTIONS", set, 1); // what the processor lacks is masked anyway
-          std::vector<float> found = run(productOf(c, kind, ElementType::F32), {threads, threads > 1}, o.a, o.b, o.before);
+          std::vector<float> found =
+              run(productOf(c, kind, ElementType::F32, ElementType::F32), {threads, threads > 1}, o.a, o.b, o.before);
           if (first.empty())
             first = found;
           EXPECT_EQ(std::memcmp(found.data(), first.data(), found.size() * 4), 0) << threads << " workers, " << set;

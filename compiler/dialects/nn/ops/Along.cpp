@@ -41,13 +41,6 @@ LogicalResult AppendOp::verify() {
   return success();
 }
 
-LogicalResult FirstMaxOp::verify() {
-  Type x = getX().getType();
-  return failure(failed(requireSameElement(*this, {x, getMax().getType()})) || failed(requireAxis(*this, x, "x", getAxisAttr())) ||
-                 failed(requireSameOrder(*this, getMax().getType(), "the maximum", getType(), "the result")) ||
-                 failed(requireWithout(*this, getType(), "the result", x, "x", {getAxisAttr()})));
-}
-
 LogicalResult OrderOp::verify() {
   Type x = getX().getType(), others = getOthers().getType();
   return failure(failed(requireSameElement(*this, {x, others})) || failed(requireSameOrder(*this, getType(), "the result", x, "x")) ||
@@ -114,7 +107,6 @@ LogicalResult ScatterMatchOp::verify() {
 
 //===- Loops and padding -------------------------------------------------------------------------------------------------===//
 
-SmallVector<StringAttr> FirstMaxOp::getLoopOrder() { return llvm::to_vector(axesOf(getX().getType())); }
 SmallVector<StringAttr> OrderOp::getLoopOrder() { return reducedBehind(*this, getAxisAttr()); }
 SmallVector<StringAttr> FindOp::getLoopOrder() { return reducedBehind(*this, getAlongAttr()); }
 SmallVector<StringAttr> CumsumOp::getLoopOrder() {
@@ -174,19 +166,6 @@ SmallVector<Value> FoldOp::buildGradients(OpBuilder &builder, ValueRange gradien
 }
 
 //===- Meaning -----------------------------------------------------------------------------------------------------------===//
-
-LogicalResult FirstMaxOp::lower(Lowering &lowering) {
-  Type x = getX().getType();
-  return lowering.reduce(*this, {getX(), getMax()}, -1, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar index = body.globalIndex(x, getAxisAttr());
-    Scalar rest = asI32(subi(body.integer(body.globalSize(x, getAxisAttr()) - 1), index));
-    Scalar found = either(equal(in[0], in[1]), isNan(in[0]));
-    if (body.isPadded(x, getAxisAttr()))
-      found = both(found, body.isLogical(x, getAxisAttr()));
-    Scalar here = select(found, rest, rest.like(-1));
-    return {in[2].make<arith::MaxSIOp>(in[2], here)};
-  });
-}
 
 /// Returns whether the other is above this one, and whether they are equal. NaN is above every number and equal to itself.
 static std::pair<Scalar, Scalar> compareFloats(Scalar own, Scalar other) {

@@ -10,16 +10,6 @@ class Nn_AlongOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !lis
   code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder();";
 }
 
-def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language, Nn_Decision]> {
-  let summary = "n - 1 - i of the first entry i of `axis`, of size n, where x is the maximum, or NaN: a maximum, so that it splits";
-  let arguments = (ins Nn_Float:$x, Nn_Float:$max, StrAttr:$axis);
-  let results = (outs Nn_Integer:$result);
-  let reduction = "Max";
-  let masksPadding = 1;
-  let extra = inner;
-  let assemblyFormat = "$x `,` $max `over` $axis attr-dict `:` functional-type(operands, results)";
-}
-
 def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
   let summary = "the rank of each entry of `axis`: the number of larger entries and of equal ones with a lower index; NaN is the largest";
   let description = "`others` is x again, whole, with the axis under the name `other`. Both are floats, or integers.";

@@ -1,7 +1,8 @@
-// nn.windows, and the maximum whose gradient goes to the first of equal entries: verifiers, gradients, loops and meaning.
+// nn.windows: verifier, gradient, loops and meaning.
 #include "compiler/dialects/nn/ops/Windows.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
+#include "compiler/dialects/nn/ops/Largest.h"
 
 using namespace mlir;
 using namespace npar;
@@ -72,7 +73,7 @@ ZeroPadding WindowsOp::getZeroPadding(StringAttr axis) {
 //===- Gradients ---------------------------------------------------------------------------------------------------------===//
 
 /// The windows of `gradient` from the positions of `op` back to those of its operand.
-static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
+static WindowsOp adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
   Type x = op.getX().getType(), from = gradient.getType();
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes, dilation, before;
@@ -95,7 +96,7 @@ static Value adjoint(OpBuilder &builder, WindowsOp op, Value gradient) {
     dilation.push_back(-op.getDilation()[i]);
     before.push_back(-op.getBefore()[i]);
   }
-  return WindowsOp::create(builder, op.getLoc(), withAxes(getElementTypeOrSelf(x), names, sizes), gradient, op.getTo(), op.getOver(),
+  return WindowsOp::create(builder, op.getLoc(), withAxes(getElementTypeOrSelf(from), names, sizes), gradient, op.getTo(), op.getOver(),
                            op.getBy(), op.getSpreadAttr(), builder.getDenseI64ArrayAttr(dilation), builder.getDenseI64ArrayAttr(before),
                            op.getStrideAttr(), builder.getF64FloatAttr(0), UnitAttr());
 }
@@ -123,9 +124,45 @@ static Value throughProduct(OpBuilder &builder, WindowsOp op, Value gradient) {
   return EinsumOp::create(builder, op.getLoc(), op.getX().getType(), adjoint(builder, op, a), b, product.getTf32Attr());
 }
 
+/// If the gradient has one entry per position (pooling), its windows are those of the positions' gradients, and nothing of the size of all
+/// windows is written: of max pooling with `ties = "first"` each entry of x compares the kept places of the windows it is in, of average
+/// pooling it adds them.
+static Value throughPositions(OpBuilder &builder, WindowsOp op, Value gradient) {
+  auto hasPositionsOnly = [&](Type type) {
+    for (unsigned i = 0; i < op.getOver().size(); ++i)
+      if (!hasAxis(type, op.toAt(i)) || hasAxis(type, op.byAt(i)) || hasAxis(type, op.overAt(i)))
+        return false;
+    return true;
+  };
+  if (auto entry = gradient.getDefiningOp<AtPositionOp>()) {
+    if (!hasPositionsOnly(entry.getX().getType()))
+      return {};
+    WindowsOp x = adjoint(builder, op, entry.getX()), position = adjoint(builder, op, entry.getPosition());
+    SmallVector<StringAttr> names(axesOf(x.getType()));
+    SmallVector<int64_t> sizes(cast<RankedTensorType>(x.getType()).getShape());
+    for (auto axis : entry.getAxes().getAsRange<StringAttr>())
+      if (!hasAxis(x.getType(), axis))
+        names.push_back(axis), sizes.push_back(sizeOf(gradient.getType(), axis));
+    Type result = withAxes(getElementTypeOrSelf(x.getType()), names, sizes);
+    return AtPositionOp::create(builder, op.getLoc(), result, x, position, entry.getAxes());
+  }
+  if (auto same = gradient.getDefiningOp<BroadcastOp>(); same && hasPositionsOnly(same.getX().getType())) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (StringAttr axis : axesOf(gradient.getType()))
+      if (!llvm::is_contained(op.getBy(), axis))
+        names.push_back(axis), sizes.push_back(sizeOf(gradient.getType(), axis));
+    Type repeated = withAxes(getElementTypeOrSelf(gradient.getType()), names, sizes);
+    return adjoint(builder, op, broadcastTo(builder, op.getLoc(), same.getX(), repeated));
+  }
+  return {};
+}
+
 SmallVector<Value> WindowsOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   if (Value product = throughProduct(builder, *this, gradients[0]))
     return {product};
+  if (Value entries = throughPositions(builder, *this, gradients[0]))
+    return {reduceTo(builder, getLoc(), entries, getX().getType())};
   return {reduceTo(builder, getLoc(), adjoint(builder, *this, gradients[0]), getX().getType())};
 }
 
@@ -161,85 +198,5 @@ LogicalResult WindowsOp::lower(Lowering &lowering) {
     }
     Scalar value = body.extract(lowering.get(getX()), indices);
     return {select(inside, value, value.like(getFill().convertToDouble()))};
-  });
-}
-
-//===- The first of the largest ------------------------------------------------------------------------------------------===//
-
-/// Refuses, unless `whole` has the axes of `part` and those listed.
-static LogicalResult verifyPositions(Operation *op, ArrayAttr axes, Type part, StringRef what, Type whole, StringRef where) {
-  SmallVector<StringAttr> names(axes.getAsRange<StringAttr>());
-  if (names.empty())
-    return op->emitOpError("names no axis");
-  for (StringAttr axis : names)
-    if (failed(requireAxis(op, whole, where, axis)))
-      return failure();
-  return requireWithout(op, part, what, whole, where, names);
-}
-
-LogicalResult MaxFirstOp::verify() {
-  return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
-                 failed(verifyPositions(*this, getAxes(), getType(), "the result", getX().getType(), "x")));
-}
-
-LogicalResult FirstOfMaxOp::verify() {
-  Type x = getX().getType();
-  return failure(failed(requireSameElement(*this, {x, getMax().getType()})) ||
-                 failed(requireSameOrder(*this, getMax().getType(), "the maximum", getType(), "the result")) ||
-                 failed(verifyPositions(*this, getAxes(), getType(), "the result", x, "x")));
-}
-
-LogicalResult AtPositionOp::verify() {
-  Type x = getX().getType();
-  return failure(failed(requireSameElement(*this, {x, getType()})) ||
-                 failed(requireSameAxes(*this, getPosition().getType(), "the position", x, "x")) ||
-                 failed(verifyPositions(*this, getAxes(), x, "x", getType(), "the result")));
-}
-
-SmallVector<Value> MaxFirstOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  auto max = cast<RankedTensorType>(getType());
-  Type positions = withAxes(builder.getI32Type(), axesOf(max), max.getShape());
-  Value first = FirstOfMaxOp::create(builder, getLoc(), positions, getX(), getResult(), getAxes());
-  return {AtPositionOp::create(builder, getLoc(), getX().getType(), gradients[0], first, getAxes())};
-}
-
-/// `value` where the loops are in no padding of the axes, else `other`.
-static Scalar outsidePadding(Body &body, Type x, ArrayAttr axes, Scalar value, double other) {
-  for (StringAttr axis : axes.getAsRange<StringAttr>())
-    if (body.isPadded(x, axis))
-      value = select(body.isLogical(x, axis), value, value.like(other));
-  return value;
-}
-
-/// n - 1 - i of the position at which the loops are; -1 in padding.
-static Scalar placeFromEnd(Body &body, Type x, ArrayAttr axes) {
-  Scalar place = body.integer(0);
-  int64_t count = 1;
-  for (StringAttr axis : axes.getAsRange<StringAttr>()) {
-    int64_t size = body.globalSize(x, axis);
-    place = addi(muli(place, body.integer(size)), body.globalIndex(x, axis));
-    count *= size;
-  }
-  return outsidePadding(body, x, axes, asI32(subi(body.integer(count - 1), place)), -1);
-}
-
-LogicalResult MaxFirstOp::lower(Lowering &lowering) {
-  double lowest = -std::numeric_limits<double>::infinity();
-  return lowering.reduce(*this, getX(), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    return {maximum(in[1], outsidePadding(body, getX().getType(), getAxes(), in[0], lowest))};
-  });
-}
-
-LogicalResult FirstOfMaxOp::lower(Lowering &lowering) {
-  return lowering.reduce(*this, {getX(), getMax()}, -1, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar rest = placeFromEnd(body, getX().getType(), getAxes());
-    Scalar here = select(either(equal(in[0], in[1]), isNan(in[0])), rest, rest.like(-1));
-    return {in[2].make<arith::MaxSIOp>(in[2], here)};
-  });
-}
-
-LogicalResult AtPositionOp::lower(Lowering &lowering) {
-  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    return {select(equali(placeFromEnd(body, getType(), getAxes()), in[1]), in[0], in[0].like(0.0))};
   });
 }

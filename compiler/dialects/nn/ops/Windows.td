@@ -42,37 +42,4 @@ def Nn_WindowsOp : Nn_PureOp<"windows", [Nn_Lowerable, Nn_Language, Nn_Different
   let assemblyFormat = "$x `of` $over `to` $to `by` $by attr-dict `:` functional-type(operands, results)";
 }
 
-class Nn_OfMaxOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
-  // Positions count the entries of `axes` together, row-major.
-  code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder() { return ::llvm::to_vector(axesOf(getX().getType())); }";
-}
-
-def Nn_MaxFirstOp : Nn_OfMaxOp<"max_first", [Nn_Language, Nn_Differentiable]> {
-  let summary = "nn.max over `axes`, whose gradient goes to the first of equal entries";
-  let arguments = (ins Nn_Float:$x, StrArrayAttr:$axes);
-  let results = (outs Nn_Float:$result);
-  let reduction = "Max";
-  let masksPadding = 1;
-  let extra = inner;
-  let assemblyFormat = "$x `over` $axes attr-dict `:` functional-type(operands, results)";
-}
-
-def Nn_FirstOfMaxOp : Nn_OfMaxOp<"first_of_max", []> {
-  let summary = "n - 1 - i of the first of n positions i where x is the maximum, or NaN: a maximum, so that it splits";
-  let arguments = (ins Nn_Float:$x, Nn_Float:$max, StrArrayAttr:$axes);
-  let results = (outs Nn_Integer:$result);
-  let reduction = "Max";
-  let masksPadding = 1;
-  let extra = inner;
-  let assemblyFormat = "$x `,` $max `over` $axes attr-dict `:` functional-type(operands, results)";
-}
-
-def Nn_AtPositionOp : Nn_OfMaxOp<"at_position", []> {
-  let summary = "x at the position that nn.first_of_max found, else 0";
-  let arguments = (ins Nn_Float:$x, Nn_Integer:$position, StrArrayAttr:$axes);
-  let results = (outs Nn_Float:$result);
-  let effort = "Little";
-  let assemblyFormat = "$x `,` $position `over` $axes attr-dict `:` functional-type(operands, results)";
-}
-
 #endif

@@ -52,7 +52,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
     std::string sizes = std::to_string(m.m()) + "x" + std::to_string(m.n()) + "x" + std::to_string(m.k());
     if (Status status = add(m, "matrix product " + std::to_string(i) + " (" + sizes + ")"); !status.ok())
       return status;
-    ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32(), m.grouping()};
+    ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32(), m.grouping(), m.windowed() ? walkKind(*m.windowed()) : WalkKind()};
     texts.add(kind, productText);
     names.push_back(kind.name());
   }
@@ -71,11 +71,9 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
     return Status::badInput(what + " is empty");
-  if (std::max({m.m(), m.n(), m.k()}) > int64_t{1} << 30 || tilesOf(m.m()) > mostBlocks)
+  if (std::max({m.m(), m.n(), m.k()}) > int64_t{1} << 30 || tilesOf(m.windowed() ? m.n() : m.m()) > mostBlocks)
     return Status::badInput(what + " is larger than a GPU's launch");
-  if (m.windowed())
-    return Status::badInput(what + " is a convolution, which npar multiplies on the CPU only so far: compile it for the CPU");
-  if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
+  if (!m.windowed() && ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1)))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
   if (m.a_batch()->size() != m.batch()->size() || m.b_batch()->size() != m.batch()->size() || m.c_batch()->size() != m.batch()->size())
     return Status::badInput(what + ": its batch strides do not match its batch list");
@@ -84,6 +82,8 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
   product.bytes = static_cast<int64_t>(program::sizeOf(m.type())), product.resultBytes = static_cast<int64_t>(program::sizeOf(m.result()));
   product.words = what;
   setLoops(product, m);
+  if (m.windowed())
+    product.walks = walkedLaunches(m);
   if (product.inner > mostBlocks)
     return Status::badInput(what + " has more samples or groups than a GPU's launch has blocks");
   products.push_back(std::move(product));
@@ -120,9 +120,9 @@ Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by)
   return {};
 }
 
-/// The longest loop of the batch is the library's own, the others are launches. Grouped products remain npar's own.
+/// The longest loop of the batch is the library's own, the others are launches. Grouped and walked products remain npar's own.
 Status CudaProducts::planLibrary(Product &product, const program::Matmul &m, Alignments alignments, bool onlyOwnBits) {
-  if (m.grouping() != program::Grouping::None)
+  if (m.grouping() != program::Grouping::None || m.windowed())
     return {};
   std::vector<Loop> loops;
   for (uint32_t i = 0; i < m.batch()->size(); ++i)
@@ -180,6 +180,21 @@ Code CudaProducts::launch(const Product &product, const ProductAddresses &operan
                                             productThreads, 1, 1, 0, stream, LaunchWords(parameters).pointers(), nullptr);
 }
 
+Code CudaProducts::launchWalks(const Product &product, const ProductAddresses &operands, Handle stream) const {
+  for (const WalkedLaunch &walk : product.walks) {
+    WalkedProductParameters parameters = walk.parameters;
+    ProductParameters &p = parameters.product;
+    p.a = operands.a + static_cast<uint64_t>(walk.a), p.b = operands.b + static_cast<uint64_t>(walk.b);
+    p.c = operands.c + static_cast<uint64_t>(walk.c), p.loops = product.parameters.loops;
+    Code code = device->cuda().call().launchKernel(product.function, static_cast<unsigned>(tilesOf(p.m)),
+                                                   static_cast<unsigned>(tilesOf(p.n)), static_cast<unsigned>(product.inner),
+                                                   productThreads, 1, 1, 0, stream, LaunchWords(parameters).pointers(), nullptr);
+    if (code != Code::Success)
+      return code;
+  }
+  return Code::Success;
+}
+
 void CudaProducts::start(uint32_t index, ProductAddresses operands, ThreadWork &work) const {
   const Product &product = products[index];
   const std::vector<Loop> &loops = product.plan ? product.around : product.outer;
@@ -199,7 +214,7 @@ void CudaProducts::start(uint32_t index, ProductAddresses operands, ThreadWork &
     if (product.plan)
       library->start(*product.plan, here.a, here.b, here.c, work, product.words);
     else
-      work.note(launch(product, here, stream), product.words);
+      work.note(product.walks.empty() ? launch(product, here, stream) : launchWalks(product, here, stream), product.words);
   }
 }
 

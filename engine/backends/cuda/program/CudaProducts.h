@@ -3,7 +3,7 @@
 
 #include "engine/backends/cuda/driver/ThreadWork.h"
 #include "engine/backends/cuda/library/LibraryProducts.h"
-#include "engine/backends/cuda/ptx/ProductText.h"
+#include "engine/backends/cuda/program/WalkedProduct.h"
 
 namespace npar::engine::cuda {
 
@@ -42,6 +42,7 @@ private:
     std::vector<Loop> outer; ///< loops of the batch that are launches
     int64_t inner = 1;       ///< indices of a launch
     std::string words;
+    std::vector<WalkedLaunch> walks;             ///< if windows walk its operands
     const LibraryProducts::Plan *plan = nullptr; ///< null: npar's own kernel
     std::vector<Loop> around;                    ///< loops that are launches of the library
   };
@@ -51,6 +52,7 @@ private:
   Status planLibrary(const program::Program &program, ProductsBy by);
   Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
   Code launch(const Product &product, const ProductAddresses &operands, Handle stream) const;
+  Code launchWalks(const Product &product, const ProductAddresses &operands, Handle stream) const;
 
   CudaDevice *device = nullptr;
   std::vector<Product> products;

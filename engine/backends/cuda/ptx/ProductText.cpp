@@ -6,6 +6,7 @@
 #include "engine/program/Words.h"
 
 #include <functional>
+#include <optional>
 #include <tuple>
 
 namespace npar::engine::cuda {
@@ -19,16 +20,25 @@ constexpr int side = 4, sideDistance = 16;
 /// Distance from k to k + 1 in shared memory, chosen so that neither way of writing a tile has bank conflicts.
 constexpr int pitch = productTile + 1;
 
+/// Places of a walked operand: of its rows of the tile (columns of B), of the k that are being multiplied, and its windows.
+struct WalkedSide {
+  PlaceTable lines, depth;
+  WalkedPlaces windows;
+};
+
 /// One of the two operands: where its rows of the tile (columns of B) begin, and its place in shared memory.
 struct Side {
   Operand base, across, along, count, begin, memory;
+  std::optional<WalkedSide> walked = {};
 };
+
+constexpr int parameterAt(size_t bytes) { return static_cast<int>(bytes / 8); }
 
 class ProductKernel {
 public:
   explicit ProductKernel(const ProductKind &kind)
       : kind(kind), sums(sumsOf(kind.type)), inPairs(program::addsInPairs(kind.type)), depth(inPairs ? 32 : 16),
-        kernel(kind.name(), productParameterCount, productThreads) {}
+        kernel(kind.name(), parameterAt(kind.isWalked() ? sizeof(WalkedProductParameters) : sizeof(ProductParameters)), productThreads) {}
   std::string text();
 
 private:
@@ -36,10 +46,11 @@ private:
   struct Range {
     Operand begin, end;
   };
-  Operand parameter(size_t bytes) { return kernel.parameter(static_cast<int>(bytes / 8)); }
+  Operand parameter(size_t bytes) { return kernel.parameter(parameterAt(bytes)); }
   Operand pointer(size_t bytes) { return kernel.get(Kind::Bits64, "cvta.to.global.u64", parameter(bytes)); }
   Operand loopSize(size_t loop) { return kernel.narrow(parameter(offsetof(P, loops) + loop * sizeof(P::Loop))); }
   void setOperands();
+  void setPlaces();
   void moveAlong(size_t loop, const Operand &index);
   void multiplyBatch();
   void multiplyGroups();
@@ -49,6 +60,8 @@ private:
   void clear();
   void addUp(const Operand &begin, const Operand &end);
   void fetch(const Side &from, const Operand &k0, const Operand &end);
+  Operand elementOffset(const Side &from, const Operand &place, const Operand &kk, const Operand &row, const Operand &deep,
+                        Operand &exists);
   std::array<Operand, side> row(const Operand &place, int64_t bytes);
   void multiplyChain(const Operand &limit);
   void multiplyPairs();
@@ -68,12 +81,15 @@ private:
   PtxKernel kernel;
   Operand thread, tx, ty, m, n, k;
   Side a, b;
-  Operand c; ///< where C begins
+  Operand c;                       ///< where C begins
+  std::optional<PlaceTable> cRows; ///< if the product is walked
   Operand sum[side][side];
 };
 
 std::string ProductKernel::text() {
   setOperands();
+  if (kind.isWalked())
+    setPlaces();
   switch (kind.grouping) {
   case program::Grouping::None:
     multiplyBatch();
@@ -94,12 +110,31 @@ void ProductKernel::setOperands() {
   auto begin = [&](const char *block) { return kernel.get(Kind::Bits32, "shl.b32", kernel.get(Kind::Bits32, "mov.u32", block), "6"); };
   m = kernel.narrow(parameter(offsetof(P, m))), n = kernel.narrow(parameter(offsetof(P, n))), k = kernel.narrow(parameter(offsetof(P, k)));
   int tileBytes = depth * pitch * sums.bytes();
-  a = {pointer(offsetof(P, a)), parameter(offsetof(P, aRow)), parameter(offsetof(P, aColumn)), m,
-       begin("%ctaid.y"),       kernel.shared(tileBytes)};
-  b = {pointer(offsetof(P, b)), parameter(offsetof(P, bColumn)), parameter(offsetof(P, bRow)), n,
-       begin("%ctaid.x"),       kernel.shared(tileBytes)};
+  const char *rows = "%ctaid.y", *columns = "%ctaid.x";
+  if (kind.isWalked())
+    std::swap(rows, columns);
+  a = {pointer(offsetof(P, a)), parameter(offsetof(P, aRow)), parameter(offsetof(P, aColumn)), m, begin(rows), kernel.shared(tileBytes)};
+  b = {pointer(offsetof(P, b)), parameter(offsetof(P, bColumn)), parameter(offsetof(P, bRow)), n, begin(columns), kernel.shared(tileBytes)};
   c = pointer(offsetof(P, c));
   each([&](int i, int j) { sum[i][j] = kernel.fresh(sums.kind()); });
+}
+
+/// Fills the tables of rows and columns.
+void ProductKernel::setPlaces() {
+  using W = WalkedProductParameters;
+  auto table = [&](int lines, size_t bytes, int positions, int windows) {
+    return PlaceTable(kernel, lines, parameterAt(bytes), positions, windows);
+  };
+  const WalkKind &walk = kind.walk;
+  a.walked = {table(productTile, offsetof(W, aRows), walk.m, walk.a), table(depth, offsetof(W, aDepth), walk.k, walk.a),
+              WalkedPlaces(kernel, parameterAt(offsetof(W, aWindows)), walk.a)};
+  b.walked = {table(productTile, offsetof(W, bColumns), walk.n, walk.b), table(depth, offsetof(W, bDepth), walk.k, walk.b),
+              WalkedPlaces(kernel, parameterAt(offsetof(W, bWindows)), walk.b)};
+  cRows = table(productTile, offsetof(W, cRows), walk.m, 0);
+  a.walked->lines.fill(thread, 0, a.begin);
+  b.walked->lines.fill(thread, productTile, b.begin);
+  cRows->fill(thread, 2 * productTile, a.begin);
+  kernel.meet();
 }
 
 /// Moves the operands to an index of a loop of the batch.
@@ -187,6 +222,11 @@ void ProductKernel::clear() {
 /// Continues the sums over [begin, end) of k.
 void ProductKernel::addUp(const Operand &begin, const Operand &end) {
   kernel.loop(begin, end, std::to_string(depth), [&](const Operand &k0) {
+    if (kind.isWalked()) {
+      a.walked->depth.fill(thread, 0, k0);
+      b.walked->depth.fill(thread, productTile, k0);
+      kernel.meet();
+    }
     fetch(a, k0, end);
     fetch(b, k0, end);
     kernel.meet();
@@ -213,7 +253,7 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &en
     Operand row = kernel.get(Kind::Bits32, "add.s32", from.begin, place), deep = kernel.get(Kind::Bits32, "add.s32", k0, kk);
     Operand inside = kernel.get(Kind::Predicate, "and.pred", kernel.get(Kind::Predicate, "setp.lt.s32", row, from.count),
                                 kernel.get(Kind::Predicate, "setp.lt.s32", deep, end));
-    Operand offset = kernel.plus(kernel.times(kernel.widen(row), from.across), kernel.times(kernel.widen(deep), from.along));
+    Operand offset = elementOffset(from, place, kk, row, deep, inside);
     Operand value = loadElement(kernel, kind.type, at(kernel.address(from.base, offset, elementBytes)), inside);
     if (kind.tf32)
       value = roundToTf32(kernel, value);
@@ -221,6 +261,15 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &en
     kernel.run("st.shared." + sums.type(), at(kernel.get(Kind::Bits32, "mad.lo.s32", to, std::to_string(sums.bytes()), from.memory)),
                value);
   }
+}
+
+/// The elements from the operand's first to that of a row and a k; `place` and `kk` are these, counted from those of the tile. `exists`
+/// becomes false if the element does not exist.
+Operand ProductKernel::elementOffset(const Side &from, const Operand &place, const Operand &kk, const Operand &row, const Operand &deep,
+                                     Operand &exists) {
+  if (from.walked)
+    return from.walked->windows.offset(from.walked->lines.place(place), from.walked->depth.place(kk), exists);
+  return kernel.plus(kernel.times(kernel.widen(row), from.across), kernel.times(kernel.widen(deep), from.along));
 }
 
 /// Every sixteenth element of a row of a tile.
@@ -271,7 +320,9 @@ void ProductKernel::finish(const Range &rows) {
           column = kernel.get(Kind::Bits32, "add.s32", b.begin, tx);
   for (int i = 0; i < side; ++i) {
     Operand r = kernel.get(Kind::Bits32, "add.s32", row, std::to_string(i * sideDistance));
-    Operand place = kernel.address(c, kernel.plus(kernel.times(kernel.widen(r), stride), kernel.widen(column)), bytes);
+    Operand begin = cRows ? cRows->place(kernel.get(Kind::Bits32, "add.s32", ty, std::to_string(i * sideDistance))).offset
+                          : kernel.times(kernel.widen(r), stride);
+    Operand place = kernel.address(c, kernel.plus(begin, kernel.widen(column)), bytes);
     Operand inRows = kernel.get(Kind::Predicate, "setp.lt.s32", r, rows.end);
     if (rows.begin != "0")
       inRows = kernel.get(Kind::Predicate, "and.pred", inRows, kernel.get(Kind::Predicate, "setp.ge.s32", r, rows.begin));
@@ -290,8 +341,12 @@ void ProductKernel::finish(const Range &rows) {
 } // namespace
 
 std::string ProductKind::name() const {
+  std::string digits;
+  for (int count : {walk.m, walk.n, walk.k, walk.a, walk.b})
+    digits += std::to_string(count);
   return "product_" + std::string(tf32 ? "tf32" : program::wordOf(type)) + "_" + std::string(program::wordOf(result)) +
-         (accumulate ? "_add" : "") + (grouping == program::Grouping::None ? "" : std::string("_by_") + program::wordOf(grouping));
+         (accumulate ? "_add" : "") + (grouping == program::Grouping::None ? "" : std::string("_by_") + program::wordOf(grouping)) +
+         (isWalked() ? "_walk_" + digits : "");
 }
 
 std::string productText(const ProductKind &kind) { return ProductKernel(kind).text(); }

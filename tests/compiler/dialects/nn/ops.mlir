@@ -264,8 +264,8 @@ func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
   %9 = nn.abs %x : (!x) -> !x
   // CHECK: nn.stop_gradient %{{.+}} :
   %10 = nn.stop_gradient %x : (!x) -> !x
-  // CHECK: nn.first_max %{{.+}}, %{{.+}} over "embed" :
-  %11 = nn.first_max %x, %rows over "embed" : (!x, !rows) -> !tokens
+  // CHECK: nn.first_max %{{.+}}, %{{.+}} over ["embed"] :
+  %11 = nn.first_max %x, %rows over ["embed"] : (!x, !rows) -> !tokens
   // CHECK: nn.order %{{.+}}, %{{.+}} along "embed" and "whole" :
   %12 = nn.order %x, %wide along "embed" and "whole" : (!x, !wide) -> !order
   // CHECK: nn.find %{{.+}} over "embed" along "slot" :
@@ -316,8 +316,8 @@ func.func @windows(%x: tensor<2x8x8x4xf32, #nn.axes<batch, row, column, channel>
     (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>) -> tensor<2x3x8x3x8x4xf32, #nn.axes<batch, kh, row, kw, column, channel>>
   // CHECK: nn.max_first %{{.+}} over ["kh", "kw"]
   %m = nn.max_first %w over ["kh", "kw"] : (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>) -> tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>
-  // CHECK: nn.first_of_max %{{.+}}, %{{.+}} over ["kh", "kw"]
-  %i = nn.first_of_max %w, %m over ["kh", "kw"] : (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>, tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>) -> tensor<2x4x8x4xi32, #nn.axes<batch, y, z, channel>>
+  // CHECK: nn.first_max %{{.+}}, %{{.+}} over ["kh", "kw"]
+  %i = nn.first_max %w, %m over ["kh", "kw"] : (tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>, tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>) -> tensor<2x4x8x4xi32, #nn.axes<batch, y, z, channel>>
   // CHECK: nn.at_position %{{.+}}, %{{.+}} over ["kh", "kw"]
   %d = nn.at_position %m, %i over ["kh", "kw"] : (tensor<2x4x8x4xf32, #nn.axes<batch, y, z, channel>>, tensor<2x4x8x4xi32, #nn.axes<batch, y, z, channel>>) -> tensor<2x3x4x3x8x4xf32, #nn.axes<batch, kh, y, kw, z, channel>>
   return

@@ -46,20 +46,48 @@ func.func @micro() {
 nn.variable @x : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
-// Max pooling: the gradient goes to the first of the largest entries of a window, and windows that share an entry are added up.
+// Max pooling: the gradient goes to the first of the largest entries of a window. Each entry of x looks at the windows that it is in, so that nothing
+// has the size of all windows.
 // CHECK-LABEL: @micro
 // CHECK: %[[P:.+]] = nn.windows
 // CHECK: %[[MAX:.+]] = nn.max_first %[[P]] over ["tap"]
-// CHECK: %[[AT:.+]] = nn.first_of_max %[[P]], %[[MAX]] over ["tap"] : {{.*}} -> tensor<2x4xi32, #nn.axes<batch, y>>
-// CHECK: %[[DP:.+]] = nn.at_position %{{.+}}, %[[AT]] over ["tap"] : {{.*}} -> tensor<2x3x4xf64, #nn.axes<batch, tap, y>>
-// CHECK: %[[BACK:.+]] = nn.windows %[[DP]] of ["y"] to ["row"] by ["tap"] {{.*}} -> tensor<2x3x8xf64, #nn.axes<batch, tap, row>>
-// CHECK: nn.sum %[[BACK]] : {{.*}} -> tensor<2x8xf64
+// CHECK: %[[AT:.+]] = nn.first_max %[[P]], %[[MAX]] over ["tap"] : {{.*}} -> tensor<2x4xi32, #nn.axes<batch, y>>
+// CHECK: %[[DY:.+]] = nn.windows %{{.+}} of ["y"] to ["row"] by ["tap"] {{.*}} : (tensor<2x4xf64, #nn.axes<batch, y>>) -> tensor<2x3x8xf64, #nn.axes<batch, tap, row>>
+// CHECK: %[[PLACE:.+]] = nn.windows %[[AT]] of ["y"] to ["row"] by ["tap"] {{.*}} -> tensor<2x3x8xi32, #nn.axes<batch, tap, row>>
+// CHECK: %[[DP:.+]] = nn.at_position %[[DY]], %[[PLACE]] over ["tap"] : {{.*}} -> tensor<2x3x8xf64, #nn.axes<batch, tap, row>>
+// CHECK: nn.sum %[[DP]] : {{.*}} -> tensor<2x8xf64
 func.func @micro() {
   %x = nn.read @x : !x
   %p = nn.windows %x of ["row"] to ["y"] by ["tap"]
     {stride = array<i64: 2>, dilation = array<i64: 1>, before = array<i64: 1>, spread = array<i64: 1>, fill = 0xFFF0000000000000 : f64} : (!x) -> !p
   %y = nn.max_first %p over ["tap"] : (!p) -> !y
   %s = nn.sum %y : (!y) -> !s
+  nn.accumulate @"#out.loss.sum", %s : !s
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf64, #nn.axes<batch, row>>
+!p = tensor<2x3x4xf64, #nn.axes<batch, tap, y>>
+!y = tensor<2x4xf64, #nn.axes<batch, y>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @x : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+
+// Average pooling: each entry of x adds the gradients of the windows that it is in.
+// CHECK-LABEL: @micro
+// CHECK: nn.accumulate @"#out.loss.sum"
+// CHECK-NOT: nn.broadcast {{.*}} -> tensor<2x3x4xf64
+// CHECK: %[[DY:.+]] = nn.windows %{{.+}} of ["y"] to ["row"] by ["tap"] {{.*}} : (tensor<2x4xf64, #nn.axes<batch, y>>) -> tensor<2x3x8xf64, #nn.axes<batch, tap, row>>
+// CHECK-NEXT: nn.sum %[[DY]] : {{.*}} -> tensor<2x8xf64
+func.func @micro() {
+  %x = nn.read @x : !x
+  %p = nn.windows %x of ["row"] to ["y"] by ["tap"]
+    {stride = array<i64: 2>, dilation = array<i64: 1>, before = array<i64: 1>, spread = array<i64: 1>, fill = 0.0} : (!x) -> !p
+  %y = nn.sum %p : (!p) -> !y
+  %z = nn.mul %y, %y : (!y, !y) -> !y
+  %s = nn.sum %z : (!y) -> !s
   nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

@@ -67,7 +67,7 @@ func.func @micro() {
   // CHECK: %[[MAX:.+]] = nn.max %[[Q]]
   // CHECK-NEXT: nn.first_max %[[Q]], %[[MAX]]
   %max = nn.max %q {at = #nn.at<F, "", 0>} : (!p) -> tensor<2x4xf32, #nn.axes<batch, seq>>
-  %most = nn.first_max %q, %max over "expert" {at = #nn.at<F, "", 0>} : (!p, tensor<2x4xf32, #nn.axes<batch, seq>>) -> tensor<2x4xi32, #nn.axes<batch, seq>>
+  %most = nn.first_max %q, %max over ["expert"] {at = #nn.at<F, "", 0>} : (!p, tensor<2x4xf32, #nn.axes<batch, seq>>) -> tensor<2x4xi32, #nn.axes<batch, seq>>
   return
 }
 }

@@ -117,8 +117,8 @@ func.func @micro() {
   // CHECK: %[[MAX:.+]] = nn.max {{.*}} -> tensor<2xbf16
   %max = nn.max %n {at = #nn.at<F, "", 0>} : (!x) -> !r
   // CHECK: %[[C:.+]] = nn.convert %[[N]] {{.*}} -> tensor<2x8xbf16
-  // CHECK-NEXT: nn.first_max %[[C]], %[[MAX]] over "embed"
-  %f = nn.first_max %n, %max over "embed" {at = #nn.at<F, "", 0>} : (!x, !r) -> !i
+  // CHECK-NEXT: nn.first_max %[[C]], %[[MAX]] over ["embed"]
+  %f = nn.first_max %n, %max over ["embed"] {at = #nn.at<F, "", 0>} : (!x, !r) -> !i
   // CHECK: nn.to_int %[[N]]
   %t = nn.to_int %n {at = #nn.at<F, "", 0>} : (!x) -> tensor<2x8xi32, #nn.axes<batch, embed>>
   return

@@ -1,4 +1,5 @@
 // Products and reductions on a GPU have the bits that the processor gives them, on ordinary numbers and on denormals, infinities and NaNs.
+#include "tests/engine/backends/Convolution.h"
 #include "tests/engine/backends/cuda/BothBackends.h"
 
 #include <cstring>
@@ -101,22 +102,6 @@ TEST(CudaNumbers, ProductsHaveTheBitsOfTheProcessor) {
     }
 }
 
-TEST(CudaNumbers, ConvolutionsAreRefused) {
-  program::MatmulT p = productOf({3, 4, 5}, ElementType::F32, ElementType::F32, 0);
-  p.windowed = std::make_unique<program::WindowedProductT>();
-  p.windowed->m = {3}, p.windowed->n = {4}, p.windowed->k = {5};
-  p.windowed->a = std::make_unique<program::WalkedOperandT>(), p.windowed->b = std::make_unique<program::WalkedOperandT>();
-  p.windowed->a->strides = {5, 1}, p.windowed->b->strides = {4, 1};
-  program::ProgramT content;
-  content.matmuls.push_back(std::make_unique<program::MatmulT>(p));
-  flatbuffers::FlatBufferBuilder builder;
-  FinishProgramBuffer(builder, CreateProgram(builder, &content));
-  Status status = makeBackend("cuda")->load(*program::GetProgram(builder.GetBufferPointer()));
-  EXPECT_EQ(status.code(), engine::Code::BadInput);
-  EXPECT_EQ(status.message(),
-            "matrix product 0 (3x4x5) is a convolution, which npar multiplies on the CPU only so far: compile it for the CPU");
-}
-
 program::MatmulT tf32(program::MatmulT p) {
   p.tf32 = true;
   return p;
@@ -126,6 +111,24 @@ TEST(CudaNumbers, ProductsInTf32HaveTheBitsOfTheProcessor) {
   for (int flags : {0, 3, 6})
     expectProduct(tf32(productOf({33, 70, 40}, ElementType::F32, ElementType::F32, flags)), 33 * 40, 40 * 70, 33 * 70, false);
   expectProduct(tf32(productOf({20, 20, 3}, ElementType::F32, ElementType::F32, 4)), 60, 60, 400, /*special=*/true);
+}
+
+// Each convolution with its gradients, in turn with the types of products and in TF32.
+TEST(CudaNumbers, ConvolutionsHaveTheBitsOfTheProcessor) {
+  size_t turn = 0;
+  for (const Convolution &c : convolutions())
+    for (ConvolutionKind kind : {ConvolutionKind::Forward, ConvolutionKind::ImageGradient, ConvolutionKind::WeightGradient}) {
+      auto [type, result] = kindsOfProducts[turn++ % std::size(kindsOfProducts)];
+      program::MatmulT p = productOf(c, kind, type, result);
+      p.tf32 = type == ElementType::F32 && c.groups > 1;
+      auto image = size_t(c.images()), out = size_t(c.results()), weights = size_t(c.weights());
+      bool isForward = kind == ConvolutionKind::Forward, isOfImage = kind == ConvolutionKind::ImageGradient;
+      expectProduct(p, isForward ? image : out, isForward || isOfImage ? weights : image,
+                    isForward   ? out
+                    : isOfImage ? image
+                                : weights,
+                    /*special=*/turn % 4 == 0);
+    }
 }
 
 // Operands that are denormal, as half of their exponents make many sums.

@@ -28,6 +28,10 @@ std::string productsText() {
   for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16})
     for (program::Grouping grouping : {program::Grouping::Rows, program::Grouping::Depth})
       kernels.push_back(productText({type, program::widened(type), false, false, grouping}));
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16}) {
+    kernels.push_back(productText({type, type, false, false, program::Grouping::None, {3, 1, 3, 2, 0}}));
+    kernels.push_back(productText({type, program::widened(type), true, false, program::Grouping::None, {1, 3, 3, 0, 2}}));
+  }
   return moduleText(kernels);
 }
 
