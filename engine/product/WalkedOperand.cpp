@@ -295,7 +295,12 @@ void WalkedOperand::placesOf(int64_t first, int64_t count, OuterPlace *places) c
         next.entries[w] += own.steps[w];
     }
     done += some;
-    place = outer.placeOf(first + done);
+    if (done == count || outer.loops.empty())
+      break;
+    place.offset = next.offset - own.stride, place.values[outer.loops.size() - 1] = own.size - 1;
+    for (size_t w = 0; w < mostWindows; ++w)
+      place.entries[w] = next.entries[w] - own.steps[w];
+    outer.next(place);
   }
 }
 
