@@ -20,6 +20,9 @@ constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarried
 /// Limit on the packed rows of A that a single strip of B's panels meets: they stay in the second-level cache.
 constexpr int64_t mostLoneBytes = 128 << 10;
 
+/// If B is read in place, blocks of more k have fewer barriers; A's panels then still stay in the second-level cache.
+constexpr int64_t mostFlatRows = 128;
+
 /// Limit on the sums of a strip of few rows.
 constexpr int64_t mostThinBytes = 32 << 10;
 
@@ -81,7 +84,7 @@ void Product::cutForCaches() {
   blockK = evenBlock(shape.k, kernels.blockK, kernels.group);
   inPlace = chooseInPlace();
   if (inPlace == InPlace::B)
-    blockK = evenBlock(shape.k, 2 * kernels.blockK, kernels.group);
+    blockK = evenBlock(shape.k, (shape.m <= mostFlatRows ? 4 : 2) * kernels.blockK, kernels.group);
   carried = blockK < shape.k && !inC;
   stepRows = carried ? evenBlock(shape.m, mostCarriedRows, kernels.rows) : roundUp(shape.m, kernels.rows);
   stepColumns = inPlace == InPlace::B ? roundUp(shape.n, kernels.columns)
