@@ -3,11 +3,11 @@
 #include "engine/product/Product.h"
 
 #include "engine/product/FloatControl.h"
+#include "engine/product/ProductSteps.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <unistd.h>
 
 namespace npar::engine {
 
@@ -20,26 +20,14 @@ constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarried
 /// Limit on the packed rows of A that a single strip of B's panels meets: they stay in the second-level cache.
 constexpr int64_t mostLoneBytes = 128 << 10;
 
+/// If B is read in place, blocks of more k have fewer barriers; A's panels then still stay in the second-level cache.
+constexpr int64_t mostFlatRows = 128;
+
 /// Limit on the sums of a strip of few rows.
 constexpr int64_t mostThinBytes = 32 << 10;
 
-int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
-int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
-
-/// Blocks of at most `most`, multiples of `unit`, as equal as they get.
-int64_t evenBlock(int64_t extent, int64_t most, int64_t unit) {
-  int64_t blocks = ceilDivide(extent, std::max(most / unit * unit, unit));
-  return roundUp(ceilDivide(extent, blocks), unit);
-}
-
 /// The range of `count` tiles that part `part` of `parts` gets.
 std::pair<int64_t, int64_t> share(int64_t count, int64_t part, int64_t parts) { return {count * part / parts, count * (part + 1) / parts}; }
-
-/// Size in bytes; 32 KiB if the system does not report it.
-int64_t firstLevelCache() {
-  static const int64_t bytes = std::max<int64_t>(::sysconf(_SC_LEVEL1_DCACHE_SIZE), 32 << 10);
-  return bytes;
-}
 
 /// Lines of C that the next tile reads, while the one before is multiplied.
 void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
@@ -47,8 +35,6 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += 64)
       __builtin_prefetch(line + at, 1);
 }
-
-int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
 int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
 
@@ -62,38 +48,6 @@ int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
     return 16;
   return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
 }
-
-/// Rows, columns and k of one block.
-struct Product::Step {
-  Range rows, columns, k;
-  bool first, last;
-};
-
-/// Packed panels of A and B, and where their sums are.
-struct Product::Strip {
-  int64_t row, rows, column, columns, depth, paddedDepth;
-  const char *a, *b;
-  ProductTarget target;
-  char *sums;
-  /// Bytes from the sums of a panel of A to those of the next: 0 if they are not carried.
-  int64_t sumsDown;
-  bool first, last;
-};
-
-/// Places of a tile's rows in C, in elements. If they are `isEven`, only the first place is set, and the others follow `stride` apart.
-struct Product::TileRows {
-  bool isEven;
-  int64_t stride, places[mostTileRows];
-};
-
-/// A panel of A over some k of the block.
-struct Product::Pass {
-  const TileRows *rows;
-  int usedRows;
-  int64_t depth;
-  bool first, last;
-  const char *a, *b;
-};
 
 void ProductShape::walk(const WindowedPart &part, int64_t elementBytes) {
   auto count = [](const std::vector<int64_t> &sizes) {
@@ -128,9 +82,13 @@ Product::Product(const ProductShape &shape, int workers, InstructionSet set)
 
 void Product::cutForCaches() {
   blockK = evenBlock(shape.k, kernels.blockK, kernels.group);
+  inPlace = chooseInPlace();
+  if (inPlace == InPlace::B)
+    blockK = evenBlock(shape.k, (shape.m <= mostFlatRows ? 4 : 2) * kernels.blockK, kernels.group);
   carried = blockK < shape.k && !inC;
   stepRows = carried ? evenBlock(shape.m, mostCarriedRows, kernels.rows) : roundUp(shape.m, kernels.rows);
-  stepColumns = evenBlock(shape.n, mostPanelBytes / (blockK * kernels.packedBytes), kernels.columns);
+  stepColumns = inPlace == InPlace::B ? roundUp(shape.n, kernels.columns)
+                                      : evenBlock(shape.n, mostPanelBytes / (blockK * kernels.packedBytes), kernels.columns);
   if (carried)
     stepColumns = std::min(stepColumns, evenBlock(shape.n, mostCarriedColumns, kernels.columns));
   countSteps();
@@ -167,23 +125,26 @@ Product Product::fromZero() const {
 /// several parts.
 void Product::cutForWorkers(int workers) {
   int64_t tilesDown = stepRows / kernels.rows, tilesAcross = stepColumns / kernels.columns, most = workers > 1 ? 2 * workers : 1;
-  packParts = std::min<int64_t>(workers, tilesAcross);
+  packParts = std::min<int64_t>(workers, inPlace == InPlace::B ? tilesDown : tilesAcross);
+  // Packing an element costs about as much as 24 multiplications of the tile, fetching a packed one as 4.
+  const double perA = inPlace == InPlace::Neither ? 24 : 4;
   double best = 0;
   for (int64_t down = 1; down <= std::min(most, tilesDown); ++down) {
     int64_t across = std::min(most / down, tilesAcross), rounds = ceilDivide(down * across, workers);
     int64_t rows = ceilDivide(tilesDown, down) * kernels.rows, columns = ceilDivide(tilesAcross, across) * kernels.columns;
-    // Packing an element costs about as much as 24 multiplications of the tile, fetching a packed one as 4.
-    double time = double(rounds) * (double(rows) * columns + 24.0 * rows + 4.0 * columns);
+    double time = double(rounds) * (double(rows) * columns + perA * rows + 4.0 * columns);
     if (best == 0 || time < best)
       best = time, partRows = down, partColumns = across;
   }
   int64_t columns = ceilDivide(tilesAcross, partColumns) * kernels.columns;
   stripColumns = evenBlock(columns, kernels.stripColumns, kernels.columns);
   int64_t mostRows = columns > stripColumns ? kernels.blockRows : mostLoneBytes / (blockK * kernels.packedBytes);
-  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, mostRows, kernels.rows);
+  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, inPlace == InPlace::B ? stepRows : mostRows, kernels.rows);
 }
 
-uint64_t Product::panelBytes() const { return roundUp(stepColumns * blockK * kernels.packedBytes, alignment); }
+uint64_t Product::panelBytes() const {
+  return roundUp((inPlace == InPlace::B ? stepRows : stepColumns) * blockK * kernels.packedBytes, alignment);
+}
 
 uint64_t Product::sharedBytes() const {
   if (thin)
@@ -191,9 +152,10 @@ uint64_t Product::sharedBytes() const {
   return panelBytes() + (carried ? uint64_t(stepRows / kernels.rows) * (stepColumns / kernels.columns) * tileBytes : 0);
 }
 
-/// A block of A, or what is staged of it or of B.
+/// A block of A, or the places of an operand; and what is staged of A or of B.
 uint64_t Product::packedBytes() const {
-  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + (shape.aWalk || shape.bWalk ? WalkedOperand::stageBytes : 0);
+  int64_t block = inPlace == InPlace::Neither ? blockRows * blockK * kernels.packedBytes : placesBytes();
+  return roundUp(block, alignment) + (shape.aWalk || shape.bWalk ? WalkedOperand::stageBytes : 0);
 }
 
 uint64_t Product::partBytes() const {
@@ -222,7 +184,7 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
   if (phase % 2)
     multiply(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
   else
-    pack(step, part, operands.b, static_cast<char *>(shared), static_cast<char *>(own));
+    pack(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
 }
 
 // --- few rows -------------------------------------------------------------------------------------------------------------------------
@@ -264,18 +226,28 @@ void Product::runThin(int64_t part, const ProductOperands &operands, char *own) 
 
 // --- many rows ------------------------------------------------------------------------------------------------------------------------
 
-void Product::pack(const Step &step, int64_t part, const void *b, char *panels, char *own) const {
-  int64_t depth = step.k.end - step.k.begin;
-  auto [begin, end] = share(ceilDivide(step.columns.end - step.columns.begin, kernels.columns), part, packParts);
+void Product::pack(const Step &step, int64_t part, const ProductOperands &operands, char *panels, char *own) const {
+  const bool packsA = inPlace == InPlace::B;
+  const Range &lines = packsA ? step.rows : step.columns;
+  const int64_t depth = step.k.end - step.k.begin, width = packsA ? kernels.rows : kernels.columns;
+  auto [begin, end] = share(ceilDivide(lines.end - lines.begin, width), part, packParts);
   if (begin == end)
     return;
-  int64_t column = step.columns.begin + begin * kernels.columns,
-          right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
-  panels += begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes;
-  if (shape.bWalk)
-    shape.bWalk->pack(kernels, b, column, right - column, step.k.begin, depth, panels, own);
+  int64_t first = lines.begin + begin * width, last = std::min(lines.begin + end * width, lines.end);
+  panels += begin * width * roundUp(depth, kernels.group) * kernels.packedBytes;
+  if (packsA)
+    packA(operands.a, first, last - first, step.k, panels, own);
+  else if (shape.bWalk)
+    shape.bWalk->pack(kernels, operands.b, first, last - first, step.k.begin, depth, panels, own);
   else
-    kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column, panels);
+    kernels.packB({operands.b, shape.bStride, shape.bTransposed}, step.k.begin, depth, first, last - first, panels);
+}
+
+void Product::packA(const void *a, int64_t row, int64_t rows, const Range &k, char *panels, char *stage) const {
+  if (shape.aWalk)
+    shape.aWalk->pack(kernels, a, row, rows, k.begin, k.end - k.begin, panels, stage);
+  else
+    kernels.packA({a, shape.aStride, shape.aTransposed}, row, rows, k.begin, k.end - k.begin, panels);
 }
 
 void Product::multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const {
@@ -287,23 +259,24 @@ void Product::multiply(const Step &step, int64_t part, const ProductOperands &op
   FloatControl control(kernels.flushes ? FloatControl::Flushing : FloatControl::Precise);
   kernels.begin();
   Strip strip{};
-  strip.depth = step.k.end - step.k.begin, strip.paddedDepth = roundUp(strip.depth, kernels.group);
+  strip.k = step.k.begin, strip.depth = step.k.end - step.k.begin, strip.paddedDepth = roundUp(strip.depth, kernels.group);
   strip.first = step.first, strip.last = step.last;
   strip.target = {operands.c, shape.cStride, shape.result, shape.accumulate};
-  strip.a = own;
   strip.sumsDown = carried ? tilesAcross * tileBytes : 0;
+  strip.places = own;
   char *sums = carried ? shared + panelBytes() : own + packedBytes();
   for (strip.row = step.rows.begin + top * kernels.rows; strip.row < lastRow; strip.row += blockRows) {
+    const int64_t down = strip.row - step.rows.begin;
     strip.rows = std::min(blockRows, lastRow - strip.row);
-    if (shape.aWalk)
-      shape.aWalk->pack(kernels, operands.a, strip.row, strip.rows, step.k.begin, strip.depth, own,
-                        own + packedBytes() - WalkedOperand::stageBytes);
-    else
-      kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
+    strip.a = inPlace == InPlace::A   ? static_cast<const char *>(operands.a)
+              : inPlace == InPlace::B ? shared + down * strip.paddedDepth * kernels.packedBytes
+                                      : own;
+    if (inPlace == InPlace::Neither)
+      packA(operands.a, strip.row, strip.rows, step.k, own, own + packedBytes() - WalkedOperand::stageBytes);
     for (strip.column = step.columns.begin + left * kernels.columns; strip.column < lastColumn; strip.column += stripColumns) {
-      int64_t across = strip.column - step.columns.begin, down = strip.row - step.rows.begin;
+      int64_t across = strip.column - step.columns.begin;
       strip.columns = std::min(stripColumns, lastColumn - strip.column);
-      strip.b = shared + across * strip.paddedDepth * kernels.packedBytes;
+      strip.b = inPlace == InPlace::B ? static_cast<const char *>(operands.b) : shared + across * strip.paddedDepth * kernels.packedBytes;
       strip.sums = carried ? sums + (down / kernels.rows * tilesAcross + across / kernels.columns) * tileBytes : sums;
       multiplyStrip(strip);
     }
@@ -312,19 +285,32 @@ void Product::multiply(const Step &step, int64_t part, const ProductOperands &op
 }
 
 /// A pass takes as many k of a panel of A as stay in the first-level cache while the panels of B in the strip pass by from the second;
-/// their sums stay there for the next pass.
+/// their sums stay there for the next pass. Rows of A in place take a single pass, because they share lines.
 void Product::multiplyStrip(const Strip &strip) const {
-  int64_t panelBytesA = strip.paddedDepth * kernels.rows * kernels.packedBytes, mostDepth = evenBlock(strip.depth, passK, kernels.group);
-  const char *a = strip.a;
+  const int64_t panelBytesA = strip.paddedDepth * kernels.rows * kernels.packedBytes;
+  const int64_t mostDepth = inPlace == InPlace::A ? strip.depth : evenBlock(strip.depth, passK, kernels.group);
+  Pass pass{};
+  pass.panelBytesB = strip.paddedDepth * kernels.columns * kernels.packedBytes;
+  const void **steps = nullptr;
+  if (inPlace == InPlace::B) {
+    steps = reinterpret_cast<const void **>(strip.places);
+    pass.stepsAcross = strip.depth + stepsAhead;
+    placeSteps(strip, steps);
+  }
   char *sums = strip.sums;
-  for (int64_t i = 0; i < strip.rows; i += kernels.rows, a += panelBytesA, sums += strip.sumsDown) {
-    int usedRows = int(std::min<int64_t>(kernels.rows, strip.rows - i));
+  for (int64_t i = 0; i < strip.rows; i += kernels.rows, sums += strip.sumsDown) {
+    const int usedRows = int(std::min<int64_t>(kernels.rows, strip.rows - i));
     const TileRows rows = rowsOf(strip.row + i, usedRows);
+    RunsOfRows runs;
+    if (inPlace == InPlace::A)
+      runs = placeRows(strip, strip.row + i, usedRows), pass.runs = &runs;
+    pass.rows = &rows, pass.usedRows = usedRows;
     for (int64_t k = 0; k < strip.depth; k += mostDepth) {
-      Pass pass{};
-      pass.rows = &rows, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
+      pass.depth = std::min(mostDepth, strip.depth - k);
       pass.first = strip.first && k == 0, pass.last = strip.last && k + mostDepth >= strip.depth;
-      pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = strip.b + k * kernels.columns * kernels.packedBytes;
+      pass.a = strip.a + i / kernels.rows * panelBytesA + k * kernels.rows * kernels.packedBytes;
+      pass.b = strip.b + k * kernels.columns * kernels.packedBytes;
+      pass.steps = steps ? steps + k : nullptr;
       multiplyPass(strip, pass, sums);
     }
     if (strip.last && kernels.flushes && !inC)
@@ -347,30 +333,30 @@ Product::TileRows Product::rowsOf(int64_t row, int usedRows) const {
 }
 
 void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) const {
-  int64_t panelBytesB = strip.paddedDepth * kernels.columns * kernels.packedBytes, bytes = resultBytes(shape);
+  const int64_t bytes = resultBytes(shape);
   bool readsC = inC ? !pass.first : pass.last && shape.accumulate, prefetches = kernels.prefetchesResult && readsC;
   const TileRows &rows = *pass.rows;
-  const char *b = pass.b;
-  for (int64_t j = 0; j < strip.columns; j += kernels.columns, b += panelBytesB) {
+  for (int64_t j = 0; j < strip.columns; j += kernels.columns) {
+    const int64_t panel = j / kernels.columns;
     int usedColumns = int(std::min<int64_t>(kernels.columns, strip.columns - j));
     char *tile = static_cast<char *>(strip.target.data) + (rows.places[0] + strip.column + j) * bytes;
     if (prefetches && j + kernels.columns < strip.columns)
       prefetchTile(tile + kernels.columns * bytes, rows.stride * bytes, pass.usedRows, kernels.columns * bytes);
     if (!inC) {
-      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
+      multiplyTile(pass, panel, sums, kernels.columns);
       if (pass.last && !kernels.flushes)
         finish(strip.target, sums, rows, strip.column + j, pass.usedRows, usedColumns);
       sums += tileBytes;
     } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns && rows.isEven) {
-      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, rows.stride, pass.usedRows, pass.first);
+      multiplyTile(pass, panel, tile, rows.stride);
     } else {
-      multiplyEdge(strip, pass, b, strip.column + j, usedColumns);
+      multiplyEdge(strip, pass, panel, strip.column + j, usedColumns);
     }
   }
 }
 
 /// A tile that reaches over C's edge, or whose rows are unevenly apart, by way of the part's own memory.
-void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const {
+void Product::multiplyEdge(const Strip &strip, const Pass &pass, int64_t panel, int64_t column, int usedColumns) const {
   const int64_t bytes = sumBytes(shape.type);
   const TileRows &rows = *pass.rows;
   const char *from = static_cast<const char *>(strip.target.data) + column * bytes;
@@ -378,7 +364,7 @@ void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, 
     for (int r = 0; r < pass.usedRows; ++r)
       std::memcpy(strip.sums + r * kernels.columns * bytes,
                   from + (rows.isEven ? rows.places[0] + r * rows.stride : rows.places[r]) * bytes, usedColumns * bytes);
-  kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, strip.sums, kernels.columns, pass.usedRows, pass.first);
+  multiplyTile(pass, panel, strip.sums, kernels.columns);
   finish(strip.target, strip.sums, rows, column, pass.usedRows, usedColumns);
 }
 

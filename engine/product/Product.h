@@ -25,6 +25,8 @@ struct ProductShape {
   /// Not null: places of the elements of A or B, instead of `aStride` or `bStride`, and of the rows of C, instead of `cStride`.
   std::shared_ptr<const WalkedOperand> aWalk = nullptr, bWalk = nullptr;
   std::shared_ptr<const RowPlaces> cRows = nullptr;
+  /// Several products share the packed B, so that it is never read in place.
+  bool sharesB = false;
 
   /// Sets sizes and operands to those of a part that is not empty.
   void walk(const WindowedPart &part, int64_t elementBytes);
@@ -39,8 +41,9 @@ struct ProductOperands {
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set);
 
 /// A product planned for a number of workers. It has consecutive phases, whose parts can run at the same time, in any order, on any thread.
-/// Phases alternate between packing B and multiplying, so panels of B are packed once for all workers. With few rows of C there is a single
-/// phase that reads B in place. `run` neither allocates nor locks.
+/// Phases alternate between packing B and multiplying, so panels of B are packed once for all workers. With few columns of C, rows of A are
+/// read in place; with few rows, those of B, and A is packed for all workers. With very few rows there is a single phase that reads B in
+/// place. `run` neither allocates nor locks.
 class Product {
 public:
   /// Requires m, n, k >= 1. A phase of a small product has fewer parts than there are workers.
@@ -60,7 +63,7 @@ public:
   Product fromZero() const;
   /// Returns whether a phase that packs depends on B alone, and no sums are kept in shared memory between the phases that multiply: several
   /// products with this plan and the same B may take turns after each phase that packs.
-  bool sharesPanels() const { return !thin && !carried; }
+  bool sharesPanels() const { return !thin && !carried && inPlace != InPlace::B; }
   /// Rows of C, and of a tile of it; and the number of k that sums are grouped by: k is filled with +0 to a multiple of it.
   int64_t rows() const { return shape.m; }
   int64_t tileRows() const { return kernels.rows; }
@@ -74,6 +77,14 @@ private:
   struct Strip;
   struct Pass;
   struct TileRows;
+  /// The operand that is read in place, while the other one is packed for all workers.
+  enum class InPlace { Neither, A, B };
+  InPlace chooseInPlace() const;
+  bool rowsCollide() const;
+  uint64_t placesBytes() const;
+  int64_t runsOfBlock() const;
+  RunsOfRows placeRows(const Strip &strip, int64_t row, int usedRows) const;
+  void placeSteps(const Strip &strip, const void **steps) const;
   void cutForCaches();
   void countSteps();
   void cutForWorkers(int workers);
@@ -83,11 +94,13 @@ private:
   uint64_t thinBytes() const;
   int64_t thinDepth() const;
   uint64_t packedBytes() const;
-  void pack(const Step &step, int64_t part, const void *b, char *panels, char *own) const;
+  void pack(const Step &step, int64_t part, const ProductOperands &operands, char *panels, char *own) const;
+  void packA(const void *a, int64_t row, int64_t rows, const Range &k, char *panels, char *stage) const;
   void multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const;
   void multiplyStrip(const Strip &strip) const;
   void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
-  void multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const;
+  void multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const;
+  void multiplyEdge(const Strip &strip, const Pass &pass, int64_t panel, int64_t column, int usedColumns) const;
   void runThin(int64_t part, const ProductOperands &operands, char *own) const;
   TileRows rowsOf(int64_t row, int usedRows) const;
   void finish(const ProductTarget &target, const char *sums, const TileRows &rows, int64_t column, int usedRows, int usedColumns) const;
@@ -105,6 +118,7 @@ private:
   /// second-level cache.
   int64_t stepRows = 0, stepColumns = 0, blockK = 0, blockRows = 0, stripColumns = 0, passK = 0, steps = 0;
   int64_t partRows = 1, partColumns = 1, packParts = 1;
+  InPlace inPlace = InPlace::Neither;
 };
 
 } // namespace npar::engine

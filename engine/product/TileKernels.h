@@ -30,6 +30,17 @@ struct Operand {
 /// No set has tiles of more rows.
 constexpr int mostTileRows = 32;
 
+/// Rows of A in place: `count` runs of k, each with its depth and with an address for each row of a tile.
+struct RunsOfRows {
+  int64_t count;
+  const int64_t *depths;
+  const void *const *places;
+  /// Elements from a row to the one that the next tile probably reads.
+  int64_t ahead;
+};
+
+constexpr int stepsAhead = 16;
+
 /// Panels. Of A: `rows` rows, of B: `columns` columns, all k of a block; both padded with +0 to full panels and groups of k. A panel is
 /// padded(k) * rows (or columns) * packedBytes bytes long. Only the set itself knows the order inside; that of A depends on `transposed`,
 /// so `multiply` gets it as a parameter.
@@ -76,6 +87,12 @@ struct TileKernels {
   void (*packRowsA)(const void *const *rows, int64_t depth, void *panel) = nullptr;
   void (*packStepsA)(const void *const *steps, int64_t depth, void *panel) = nullptr;
   void (*packStepsB)(const void *const *steps, int64_t depth, void *panel) = nullptr;
+  /// As `multiply`, with rows of A in place; null where the elements in memory are not those of panels.
+  void (*multiplyPlacedA)(const RunsOfRows &a, const void *bPanel, void *tile, int64_t stride, int usedRows, bool first) = nullptr;
+  /// As `multiply`, with B in place: the address of the tile's first column for each of `depth` k, and of `stepsAhead` more that are only
+  /// prefetched. All of the tile's columns exist. Null where multiplyPlacedA is.
+  void (*multiplyPlacedB)(int64_t depth, const void *aPanel, bool aTransposed, const void *const *steps, void *tile, int64_t stride,
+                          int usedRows, bool first) = nullptr;
 };
 
 /// The type that processors multiply as tiles, and the one that they multiply in pairs.

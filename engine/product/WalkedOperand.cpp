@@ -278,10 +278,30 @@ bool WalkedOperand::isPlaced(const TileKernels &kernels) const {
   return isA && length % kernels.group == 0 && kernels.packRowsA;
 }
 
+/// The innermost loop of side `outer` goes by itself: it has most of the places.
 void WalkedOperand::placesOf(int64_t first, int64_t count, OuterPlace *places) const {
   Place place = outer.placeOf(first);
-  for (int64_t i = 0; i < count; ++i, outer.next(place))
-    places[i] = {place.offset, place.entries, isInside(place)};
+  const Loop own = outer.loops.empty() ? Loop{1, 0, {}} : outer.loops.back();
+  for (int64_t done = 0; done < count;) {
+    const int64_t value = outer.loops.empty() ? 0 : place.values[outer.loops.size() - 1], some = std::min(own.size - value, count - done);
+    OuterPlace next{place.offset, place.entries, false};
+    for (int64_t i = 0; i < some; ++i) {
+      next.isInside = true;
+      for (size_t w = 0; w < windows; ++w)
+        next.isInside &= entries[w] + next.entries[w] + least[w] >= 0 && entries[w] + next.entries[w] + greatest[w] < sizes[w];
+      places[done + i] = next;
+      next.offset += own.stride;
+      for (size_t w = 0; w < mostWindows; ++w)
+        next.entries[w] += own.steps[w];
+    }
+    done += some;
+    if (done == count || outer.loops.empty())
+      break;
+    place.offset = next.offset - own.stride, place.values[outer.loops.size() - 1] = own.size - 1;
+    for (size_t w = 0; w < mostWindows; ++w)
+      place.entries[w] = next.entries[w] - own.steps[w];
+    outer.next(place);
+  }
 }
 
 /// The place of element `within` of a segment, or zeros where a window is outside.
@@ -326,6 +346,69 @@ void WalkedOperand::packPlacedSteps(const TileKernels &kernels, const char *data
       for (int64_t i = 0; i < count; ++i)
         steps[i] = placed(data, places[i], segment, (block.line + line) % length);
       packSteps(steps, count, panels + (line * padded + done * width) * kernels.packedBytes);
+    }
+  }
+}
+
+/// Elements [begin, end) of a run, in place or, where a window is outside somewhere, as a copy.
+const void *WalkedOperand::runOf(const char *data, const OuterPlace &line, const Place &run, int64_t begin, int64_t end, char *copy) const {
+  const int64_t offset = origin + line.offset + run.offset;
+  Positions at{};
+  bool inside = true;
+  for (size_t w = 0; w < windows && !line.isInside; ++w) {
+    at[w] = entries[w] + line.entries[w] + run.entries[w];
+    const int64_t last = isMerged() ? at[w] + (units - 1) * unitSteps[w] : at[w];
+    inside = inside && std::min(at[w], last) >= 0 && std::max(at[w], last) < sizes[w];
+  }
+  if (inside)
+    return data + (offset + begin) * elementBytes;
+  if (!isMerged())
+    std::memset(copy, 0, static_cast<size_t>((end - begin) * elementBytes));
+  else if (elementBytes == 8)
+    copyRun(reinterpret_cast<const uint64_t *>(data), offset, at, begin, end, reinterpret_cast<uint64_t *>(copy));
+  else
+    copyRun(reinterpret_cast<const uint32_t *>(data), offset, at, begin, end, reinterpret_cast<uint32_t *>(copy));
+  return copy;
+}
+
+int64_t WalkedOperand::placeRuns(const void *memory, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth,
+                                 const Runs &runs) const {
+  OuterPlace places[mostTileRows];
+  placesOf(line, lines, places);
+  const bool insides = std::all_of(places, places + lines, [](const OuterPlace &place) { return place.isInside; });
+  const auto *data = static_cast<const char *>(memory);
+  const int64_t run = runLength();
+  const Side &side = isMerged() ? inner : segments;
+  Place place = side.placeOf(k / run);
+  int64_t begin = k % run, count = 0;
+  const void **to = runs.places;
+  for (int64_t done = 0; done < depth; ++count, to += width, side.next(place), begin = 0) {
+    const int64_t end = std::min(run, begin + depth - done);
+    if (insides)
+      for (int64_t r = 0; r < lines; ++r)
+        to[r] = data + (origin + places[r].offset + place.offset + begin) * elementBytes;
+    else
+      for (int64_t r = 0; r < lines; ++r)
+        to[r] = runOf(data, places[r], place, begin, end, runs.copies + (r * depth + done) * elementBytes);
+    std::fill(to + lines, to + width, to[0]);
+    runs.depths[count] = end - begin;
+    done += end - begin;
+  }
+  return count;
+}
+
+void WalkedOperand::placeSteps(const void *memory, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth,
+                               int64_t stepsAcross, const void **steps) const {
+  OuterPlace places[mostPlaced];
+  const auto *data = static_cast<const char *>(memory);
+  for (int64_t done = 0; done < depth; done += mostPlaced) {
+    const int64_t count = std::min(depth - done, mostPlaced);
+    placesOf(k + done, count, places);
+    const void **to = steps + done;
+    for (int64_t at = line; at < line + lines; at += width, to += stepsAcross) {
+      const Place segment = segments.placeOf(at / length);
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = placed(data, places[i], segment, at % length);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "engine/product/WindowedShape.h"
 
 #include <array>
+#include <cstdlib>
 #include <optional>
 
 namespace npar::engine {
@@ -26,6 +27,26 @@ public:
   void pack(const TileKernels &kernels, const void *data, int64_t line, int64_t lines, int64_t k, int64_t depth, void *panels,
             void *stage) const;
   static constexpr int64_t stageBytes = 16 << 10;
+  /// Number of elements that are contiguous wherever no window is outside: of k, or of lines if these are what is contiguous.
+  int64_t runLength() const { return isMerged() ? units * length : length; }
+  /// Number of those that the windows do not tell apart.
+  int64_t segmentLength() const { return length; }
+  /// Elements from one line (or k) to the next, if these are what is not contiguous.
+  int64_t outerStride() const { return outer.loops.empty() ? 0 : std::abs(outer.loops.back().stride); }
+  /// Memory for placeRuns: the depth of each run, places of `width` lines for each, and copies of lines: `width` x the depth of elements.
+  struct Runs {
+    int64_t *depths;
+    const void **places;
+    char *copies;
+  };
+  /// Gives the places of [line, line + lines) for runs that make up [k, k + depth), and returns their number. Runs that are partly outside
+  /// are copied. Places of the other lines up to `width` are readable. Requires !runsAcross(); there are depth / runLength() + 2 runs at
+  /// most.
+  int64_t placeRuns(const void *data, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth, const Runs &runs) const;
+  /// Gives the places of panels of `width` lines, from `line` on, for each of [k, k + depth); those of a panel are `stepsAcross` after
+  /// those of the one before. Requires runsAcross(); the lines of a panel are in one segment.
+  void placeSteps(const void *data, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth, int64_t stepsAcross,
+                  const void **steps) const;
 
 private:
   using Positions = std::array<int64_t, mostWindows>;
@@ -57,14 +78,17 @@ private:
   struct Block {
     int64_t line, lines, k, depth;
   };
-  /// Packs a panel from the places of its lines or of its k, without a stage.
-  bool isPlaced(const TileKernels &kernels) const;
   /// A place of side `outer`; no window is outside at any of side `inner` if `isInside`.
   struct OuterPlace {
     int64_t offset;
     Positions entries;
     bool isInside;
   };
+  /// Packs a panel from the places of its lines or of its k, without a stage.
+  bool isPlaced(const TileKernels &kernels) const;
+  /// Neighbouring units are contiguous, too.
+  bool isMerged() const { return unitStride == length && units > 1; }
+  const void *runOf(const char *data, const OuterPlace &line, const Place &run, int64_t begin, int64_t end, char *copy) const;
   bool isInside(const Place &place) const;
   void placesOf(int64_t first, int64_t count, OuterPlace *places) const;
   const char *placed(const char *data, const OuterPlace &line, const Place &segment, int64_t within) const;

@@ -20,6 +20,8 @@ void rewriteState(mlir::Block &block);
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels. Products of
 /// windows walk their operands, in float64 too.
 void rewriteProducts(mlir::Block &block);
+/// An einsum over windows that has one channel, or one feature, in each group -> nn.mul, nn.sum. Returns whether it is that now.
+bool rewriteDepthwiseProduct(nn::EinsumOp op);
 /// An einsum over windows -> a rank.matmul that walks its operands. Returns whether it is one now.
 bool rewriteWindowedProduct(nn::EinsumOp op);
 /// A product computes its addition to the value of a variable itself, or to that of the same product of an earlier round. Both are null for

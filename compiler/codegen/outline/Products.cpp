@@ -183,7 +183,7 @@ static bool reorderOperands(nn::EinsumOp op) {
 void rewriteProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto einsum = dyn_cast<nn::EinsumOp>(op);
-    if (!einsum || rewriteWindowedProduct(einsum))
+    if (!einsum || rewriteDepthwiseProduct(einsum) || rewriteWindowedProduct(einsum))
       continue;
     if (program::hasProductSteps(*nn::elementTypeOf(einsum.getType())) && !rewriteProduct(einsum) && reorderOperands(einsum))
       rewriteProduct(einsum);

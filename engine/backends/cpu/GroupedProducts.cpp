@@ -28,6 +28,7 @@ ProductShape plannedShape(ProductShape shape, const program::Matmul &m, int64_t 
     shape.accumulate = false, shape.cStride = shape.n, shape.m = bandOf(m);
   int64_t &rows = m.grouping() == Grouping::Rows ? shape.m : shape.k;
   rows = std::max(rows, windowRows);
+  shape.sharesB = true;
   return shape;
 }
 

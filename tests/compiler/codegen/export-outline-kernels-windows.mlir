@@ -115,16 +115,40 @@ func.func @of_one(%x: !x, %w: !w) -> !y {
 !p = tensor<2x3x8x4xf32, #nn.axes<batch, tap, y, channel>>
 !w = tensor<4x3xf32, #nn.axes<channel, tap>>
 
-// A product of one column per channel copies windows.
+// A product of one column per channel is a kernel that reads windows where they are stored.
 // CHECK-LABEL: @depthwise
-// CHECK: rank.launch @windows
-// CHECK-NOT: windowed
+// CHECK-NEXT: rank.launch @windows_sum_0(%arg0, %arg1)
+// CHECK: rank.kernel @windows_sum_0
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<2x8x4xf32, {{.*}}>, %[[W:.*]]: tensor<4x3xf32, {{.*}}>):
+// CHECK-NEXT: %[[P:.*]] = nn.windows %[[X]]
+// CHECK-NEXT: %[[T:.*]] = nn.mul %[[P]], %[[W]] : {{.*}} -> tensor<2x3x8x4xf32, #nn.axes<batch, tap, y, channel>>
+// CHECK-NEXT: nn.sum %[[T]] : {{.*}} -> tensor<2x8x4xf32, #nn.axes<batch, y, channel>>
 func.func @depthwise(%x: !x, %w: !w) -> !x {
   %p = nn.windows %x of ["row"] to ["y"] by ["tap"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 1>,
     spread = array<i64: 1>, fill = 0.0} : (!x) -> !p
   %y = nn.einsum %p, %w : (!p, !w) -> tensor<2x8x4xf32, #nn.axes<batch, y, channel>>
   %r = nn.rename %y from "y" to "row" : (tensor<2x8x4xf32, #nn.axes<batch, y, channel>>) -> !x
   return %r : !x
+}
+
+// -----
+
+!x = tensor<2x8x4xbf16, #nn.axes<batch, row, channel>>
+!p = tensor<2x3x8x4xbf16, #nn.axes<batch, tap, y, channel>>
+!w = tensor<4x1x3xbf16, #nn.axes<channel, out, tap>>
+!y = tensor<2x8x1x4xbf16, #nn.axes<batch, y, out, channel>>
+
+// The sum of one feature per channel is rounded once.
+// CHECK-LABEL: @one_feature
+// CHECK-NOT: rank.matmul
+// CHECK: nn.mul {{.*}} -> tensor<2x3x8x4x1xf32, #nn.axes<batch, tap, y, channel, out>>
+// CHECK-NEXT: nn.sum {{.*}} -> tensor<2x8x1x4xf32, #nn.axes<batch, y, out, channel>>
+// CHECK-NEXT: nn.convert {{.*}} -> tensor<2x8x1x4xbf16, #nn.axes<batch, y, out, channel>>
+func.func @one_feature(%x: !x, %w: !w) -> !y {
+  %p = nn.windows %x of ["row"] to ["y"] by ["tap"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 1>,
+    spread = array<i64: 1>, fill = 0.0} : (!x) -> !p
+  %y = nn.einsum %p, %w : (!p, !w) -> !y
+  return %y : !y
 }
 
 // -----

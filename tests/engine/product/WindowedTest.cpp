@@ -323,6 +323,17 @@ TEST(WindowedTest, bf16Pairs) { checkRandom<engine::BFloat16, float>(ProductType
 TEST(WindowedTest, float16) { checkRandom<engine::Float16, float>(ProductType::F16); }
 TEST(WindowedTest, tf32) { checkRandom<float, float>(ProductType::TF32); }
 
+/// Rows of B are read in place: over several blocks of k, partly outside of the image, with sums that are carried in C and in scratch.
+TEST(WindowedTest, rowsOfBInPlace) {
+  WindowedShape shape = weightGradientOfB({8, 32, 5, {15, 1, 1, 1, 0, 0, 1}, {15, 2, 1, 1, 1, 0, 1}});
+  ProductShape planned{ProductType::F32, 0, 0, 0, 0, 0, countOf(shape.n)};
+  planned.walk(partsOf(shape, countOf(shape.n)).front(), sizeof(float));
+  EXPECT_FALSE(Product(planned, 1, InstructionSet::Plain).sharesPanels()) << "B is packed";
+  std::mt19937 random(3);
+  for (bool accumulates : {false, true})
+    WindowedRun<float, float>(shape, ProductType::F32, accumulates, random).check();
+}
+
 /// A product without windows and with plain strides is one that packs its operands in place.
 TEST(WindowedTest, plainOperandsAreNotWalked) {
   Convolution c{2, 5, 7, {6, 1, 1, 1, 0, 0, 1}, {4, 1, 1, 1, 0, 0, 1}};
