@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent
 # These end-to-end tests start first if no earlier run has measured them: a long one that starts last leaves one core idle.
-LONGEST = ("test_fuzz", "test_cuda", "test_uses", "test_matrix", "test_plan", "test_verify", "test_examples", "test_embedding", "test_schedules", "test_families")
+LONGEST = ("test_uses", "test_fuzz", "test_cuda", "test_matrix", "test_expert_plans", "test_embedding", "test_plan", "test_families", "test_examples", "test_verify", "test_foreign_deepspeed")
 
 # Under a minute on two cores, for who has changed something and wants to know at once whether the main things still work: texts and their messages,
 # passes, schedules, programs and communication by lit and GoogleTest; compiling, training, resuming, verifying, planning, processes over TCP by npar.
