@@ -17,8 +17,10 @@ import unittest
 import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent
+# Tests that wait (for a process that stopped, for a message after two seconds) leave their core to another one.
+AT_ONCE = (os.cpu_count() or 1) + 1
 # These end-to-end tests start first if no earlier run has measured them: a long one that starts last leaves one core idle.
-LONGEST = ("test_fuzz", "test_cuda", "test_uses", "test_matrix", "test_plan", "test_verify", "test_examples", "test_embedding", "test_schedules", "test_families")
+LONGEST = ("test_uses", "test_fuzz", "test_cuda", "test_matrix", "test_expert_plans", "test_embedding", "test_plan", "test_families", "test_examples", "test_verify", "test_foreign_deepspeed")
 
 # Under a minute on two cores, for who has changed something and wants to know at once whether the main things still work: texts and their messages,
 # passes, schedules, programs and communication by lit and GoogleTest; compiling, training, resuming, verifying, planning, processes over TCP by npar.
@@ -82,7 +84,7 @@ def run_lit(build, choose, tally):
 def run_google(build, choose, tally):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "ctest.xml"
-        command = ["ctest", "--test-dir", str(build), "-j", str(os.cpu_count()), "--output-on-failure", "--progress", "--timeout", "600"]
+        command = ["ctest", "--test-dir", str(build), "-j", str(AT_ONCE), "--output-on-failure", "--progress", "--timeout", "600"]
         command += ["--output-junit", str(report)]
         if choose:
             command += ["-R", choose]
@@ -114,7 +116,7 @@ class CountedResult(unittest.TextTestResult):
 
 
 def run_end_to_end(build, choose, tally):
-    """Each file of tests in a process of its own, as many at once as there are cores: a compile uses one core most of the time. Files that took
+    """Each file of tests in a process of its own, one more at once than there are cores: a compile uses one core most of the time. Files that took
     longest the last time begin first."""
     os.environ["NPAR_BUILD"] = str(build)
     times = pathlib.Path(build) / "end-to-end-times.json"
@@ -124,7 +126,7 @@ def run_end_to_end(build, choose, tally):
     files = sorted((TESTS / "end_to_end").glob("test_*.py"), key=lambda path: (-expected(path), path.stem))
     if isinstance(choose, tuple):
         files = [path for path in files if any(name.startswith(path.stem + ".") for name in choose)]
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for done in concurrent.futures.as_completed([pool.submit(run_file, path, choose, pathlib.Path(folder)) for path in files]):
             name, report, output, seconds = done.result()
             print(output, end="", flush=True)

@@ -3,6 +3,7 @@
 
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/PictureSteps.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +12,6 @@
 
 namespace npar::dsl {
 namespace {
-
-bool isStream(DataFormat format) { return format == DataFormat::Bytes || format == DataFormat::U16 || format == DataFormat::I32; }
 
 class DataElaborator {
 public:

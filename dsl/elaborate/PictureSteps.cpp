@@ -2,6 +2,7 @@
 #include "dsl/elaborate/PictureSteps.h"
 
 #include "dsl/Suggestions.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 
@@ -12,34 +13,11 @@ bool isRandom(PictureStepKind kind) {
   return kind == PictureStepKind::RandomCrop || kind == PictureStepKind::RandomResizedCrop || kind == PictureStepKind::Flip;
 }
 
-constexpr std::pair<const char *, PictureStepKind> kinds[] = {{"resize", PictureStepKind::Resize},
-                                                              {"center_crop", PictureStepKind::CenterCrop},
-                                                              {"random_crop", PictureStepKind::RandomCrop},
-                                                              {"random_resized_crop", PictureStepKind::RandomResizedCrop},
-                                                              {"flip", PictureStepKind::Flip}};
-constexpr std::pair<const char *, Interpolation> interpolations[] = {
-    {"antialiased", Interpolation::Antialiased}, {"bilinear", Interpolation::Bilinear}, {"nearest", Interpolation::Nearest}};
-
-template <typename Table> std::vector<std::string> wordsOf(const Table &table) {
+template <typename Enum, size_t count> std::vector<std::string> wordsFor(const Enum (&values)[count]) {
   std::vector<std::string> words;
-  for (const auto &[word, value] : table)
-    words.push_back(word);
+  for (Enum value : values)
+    words.push_back(wordOf(value));
   return words;
-}
-
-std::string wordOf(PictureStepKind kind) {
-  for (const auto &[word, value] : kinds)
-    if (value == kind)
-      return word;
-  return "";
-}
-
-/// The value of a word; null if the table has no such word.
-template <typename Table> auto find(const Table &table, const std::string &word) -> decltype(&table[0].second) {
-  for (const auto &row : table)
-    if (word == row.first)
-      return &row.second;
-  return nullptr;
 }
 
 class StepReader {
@@ -51,10 +29,10 @@ public:
     step.location = source.location;
     const ast::Expression &callee = source.kind == ast::ExpressionKind::Suffixed ? *source.items[0] : source;
     bool isCall = &callee != &source && source.suffixes.size() == 1 && source.suffixes[0].kind == ast::SuffixKind::Call;
-    const std::vector<std::string> words = wordsOf(kinds);
+    const std::vector<std::string> words = wordsFor(program::EnumValuesPictureStepKind());
     if (callee.kind != ast::ExpressionKind::Name || (&callee != &source && !isCall))
       reporter.fail(source.location, "a step that prepares pictures is " + joined(words), {"as in `training: random_crop(pad = 4), flip`"});
-    const PictureStepKind *kind = find(kinds, callee.text);
+    std::optional<PictureStepKind> kind = program::valueOf<PictureStepKind>(callee.text);
     if (!kind) {
       Helps helps = didYouMean(callee.text, words);
       reporter.fail(callee.location, "no step prepares pictures by '" + callee.text + "'",
@@ -142,10 +120,12 @@ private:
     const ast::Expression *e = argument(index);
     if (!e)
       return;
-    const Interpolation *found = e->kind == ast::ExpressionKind::Name ? find(interpolations, e->text) : nullptr;
+    std::optional<Interpolation> found;
+    if (e->kind == ast::ExpressionKind::Name)
+      found = program::valueOf<Interpolation>(e->text);
     if (!found)
       reporter.fail(e->location, "unknown interpolation" + (e->kind == ast::ExpressionKind::Name ? " '" + e->text + "'" : ""),
-                    {"it is one of " + joined(wordsOf(interpolations))});
+                    {"it is one of " + joined(wordsFor(program::EnumValuesInterpolation()))});
     step.interpolation = *found;
   }
 

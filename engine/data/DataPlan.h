@@ -4,6 +4,7 @@
 #include "engine/data/SampleOrder.h"
 #include "engine/data/SamplePart.h"
 #include "engine/pictures/Steps.h"
+#include "engine/program/PictureInput.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
 
@@ -58,7 +59,7 @@ struct DataPlan {
   std::vector<std::string> paths() const;
   DataFormat format() const { return groups[0].files[0].format; } ///< that of all files, except that streams may have several
   bool isStream() const { return program::isStream(format()); }
-  bool hasPictures() const { return format() == DataFormat::Idx || format() == DataFormat::Images; }
+  bool hasPictures() const { return program::hasPictures(format()); }
   /// The largest shift of an input of a stream, in tokens.
   int64_t reach() const;
   /// The kind of the data: "tokens u16", "tensors", "idx", "images".

@@ -1,6 +1,7 @@
 #include "engine/data/ImageFolder.h"
 
 #include "engine/data/NumberText.h"
+#include "engine/files/ClassFolders.h"
 #include "engine/files/Ending.h"
 #include "engine/files/Folders.h"
 #include "engine/pictures/Codecs.h"
@@ -9,18 +10,6 @@
 #include <filesystem>
 
 namespace npar::engine {
-namespace {
-
-bool isClass(const std::string &path, const std::string &name) { return name[0] != '.' && files::isFolder(path + "/" + name); }
-
-} // namespace
-
-Result<std::vector<std::string>> ImageFolder::classesIn(const std::string &path) {
-  Result<std::vector<std::string>> names = files::namesIn(path); // ascending
-  if (names.ok())
-    names->erase(std::remove_if(names->begin(), names->end(), [&](const std::string &name) { return !isClass(path, name); }), names->end());
-  return names;
-}
 
 Result<ImageFolder> ImageFolder::open(const std::string &path) {
   std::error_code ignored;
@@ -34,7 +23,7 @@ Result<ImageFolder> ImageFolder::open(const std::string &path) {
   result.path = path;
   int64_t others = 0;
   for (const std::string &folder : *entries) {
-    if (!isClass(path, folder)) {
+    if (!files::isClassFolder(path, folder)) {
       others += folder[0] != '.';
       continue;
     }

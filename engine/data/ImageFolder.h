@@ -15,8 +15,6 @@ class ImageFolder {
 public:
   /// Refuses a folder without sub-folders, and a sub-folder without pictures.
   static Result<ImageFolder> open(const std::string &path);
-  /// The names of the sub-folders of a folder, in the order of the classes.
-  static Result<std::vector<std::string>> classesIn(const std::string &path);
   int64_t samples() const { return static_cast<int64_t>(names.size()); }
   const std::vector<std::string> &classes() const { return folders; }
   /// The number of the class of a picture.

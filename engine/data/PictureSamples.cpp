@@ -1,6 +1,7 @@
 #include "engine/data/PictureSamples.h"
 
 #include "engine/data/NumberText.h"
+#include "engine/files/ClassFolders.h"
 #include "engine/program/PrintText.h"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ Status PictureSamples::checkClasses(const DataGroup &group) const {
   const std::string &path = group.files[number].path, &first = group.files[0].path;
   if (number == 0 || std::none_of(group.feeds.begin(), group.feeds.end(), [](const DataFeed &feed) { return feed.isClass; }))
     return {};
-  TRY(std::vector<std::string> expected, ImageFolder::classesIn(first));
+  TRY(std::vector<std::string> expected, files::classesIn(first));
   const std::vector<std::string> &classes = folder->classes();
   auto [here, there] = std::mismatch(classes.begin(), classes.end(), expected.begin(), expected.end());
   if (here == classes.end() && there == expected.end())

@@ -2,6 +2,7 @@
 #include "engine/files/Fingerprint.h"
 #include "engine/files/StreamHash.h"
 
+#include "engine/files/ClassFolders.h"
 #include "engine/files/Ending.h"
 #include "engine/files/Folders.h"
 #include "engine/files/RangeFile.h"
@@ -53,14 +54,13 @@ std::vector<Range> blocksOf(uint64_t size, uint64_t seed) {
 /// The names of the pictures in the sub-folders of a folder: "ants/0013.jpg". No other file and no hidden folder belongs to the data.
 Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
   std::vector<std::string> all;
-  TRY(std::vector<std::string> names, namesIn(folder));
-  for (const std::string &name : names)
-    if (name[0] != '.' && isFolder(folder + "/" + name)) {
-      TRY(std::vector<std::string> inside, namesIn(folder + "/" + name));
-      for (const std::string &file : inside)
-        if (isPictureName(file))
-          all.push_back(name + "/" + file);
-    }
+  TRY(std::vector<std::string> names, classesIn(folder));
+  for (const std::string &name : names) {
+    TRY(std::vector<std::string> inside, namesIn(folder + "/" + name));
+    for (const std::string &file : inside)
+      if (isPictureName(file))
+        all.push_back(name + "/" + file);
+  }
   return all;
 }
 

@@ -2,6 +2,8 @@
 // that move with output position and window position.
 #pragma once
 
+#include "engine/program/WindowLimits.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,8 +31,8 @@ struct WindowedShape {
   OperandWalk a, b;
 };
 
-/// The most windows of an operand, and positions of each of m, n and k.
-constexpr int mostWindows = 2, mostPositions = 8;
+using program::mostPositions;
+using program::mostWindows;
 
 /// Places of the rows of C, in elements.
 class RowPlaces {

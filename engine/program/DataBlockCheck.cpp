@@ -1,6 +1,6 @@
 // Checks what a program says of where its inputs come from, so that the engine may open the files without asking.
 #include "engine/program/Checks.h"
-#include "engine/program/Elements.h"
+#include "engine/program/PictureInput.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -73,11 +73,7 @@ private:
   /// The format, where all streams are one.
   static DataFormat kindOf(const DataFile &file) { return isStream(file.format()) ? DataFormat::Bytes : file.format(); }
 
-  /// Rows and columns, perhaps after 1 or 3 channels, of integers.
-  static bool takesPictures(const LogicalInput &input) {
-    const auto &shape = *input.shape();
-    return isInteger(input.type()) && (shape.size() == 3 || (shape.size() == 4 && (shape[1] == 1 || shape[1] == 3)));
-  }
+  static bool takesPictures(const LogicalInput &input) { return holdsPictures(input.type(), *input.shape()); }
 
   std::string checkSteps(const flatbuffers::Vector<flatbuffers::Offset<PictureStep>> *steps) const {
     if (!steps)

@@ -1,12 +1,11 @@
 // Checks matrix products: sizes and types exist, and no row of an operand is outside it, whatever numbers the file contains.
 #include "engine/program/Elements.h"
 #include "engine/program/SizeCheck.h"
+#include "engine/program/WindowLimits.h"
 #include "engine/program/Words.h"
 
 namespace npar::program {
 namespace {
-
-constexpr uint32_t mostPositions = 8, mostWindows = 2;
 
 /// Returns whether a grouped product's operands move with samples and groups as its kind says.
 bool groups(const Matmul &matmul) {

@@ -168,6 +168,39 @@ class BatchNormTest(DriverTest):
             for value, wanted in zip(found["norm." + name].values, expected, strict=True):
                 self.assertAlmostEqual(value, wanted, delta=1e-6)
 
+    def test_ranks_with_three_and_one_samples(self):
+        """Means, variances and gradients weigh the four samples that count alike, whatever rank has them, and divide by their number."""
+        (self.folder / "m.npar").write_text(GAP.replace("samples = 2", "samples = 6").replace("lr = 0.0", "lr = 1.0").replace("micro 1", "micro 3 compute f64"))
+        x, labels, w = [1.0, 3.0, 50.0, 7.0, 90.0, 6.0], [0, 1, 1, 0, -1, -1], [0.5, -0.25]
+        safetensors_file.write_values(self.folder / "d.safetensors", {"x": ("F32", [6, 1], x), "y": ("I32", [6], labels)})
+        first = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
+        tensors = {f"norm.{name}": ("F64", [1], [value]) for name, value in first.items()}
+        safetensors_file.write_values(self.folder / "w.safetensors", {**tensors, "norm.num_batches_tracked": ("F64", [], [0.0]), "w": ("F64", [1, 2], w)})
+        self.npar("run", "m.npar", "--plan", "two", "--data", "d.safetensors", "--data-order", "sequential", "--weights", "w.safetensors", "--steps", 1,
+                  "--output", "out.safetensors")  # fmt: skip
+        found = safetensors_file.read(self.folder / "out.safetensors")
+        counted = [(value, label) for value, label in zip(x, labels, strict=True) if label >= 0]
+        mean = sum(value for value, _ in counted) / 4
+        variance = sum((value - mean) ** 2 for value, _ in counted) / 4
+        slopes = []  # of the loss, for each normalised value
+        for value, label in counted:
+            normal = (value - mean) / math.sqrt(variance + 1e-5)
+            one = 1 / (1 + math.exp((w[0] - w[1]) * normal))  # the probability of kind 1
+            slopes.append((normal, ((1 - one - (label == 0)) * w[0] + (one - (label == 1)) * w[1]) / 4))
+        for name, wanted in (
+            ("running_mean", 0.1 * mean),
+            ("running_var", 0.9 + 0.1 * variance * 4 / 3),
+            ("num_batches_tracked", 1.0),
+            ("bias", -sum(slope for _, slope in slopes)),
+            ("weight", 1 - sum(normal * slope for normal, slope in slopes)),
+        ):
+            self.assertAlmostEqual(found["norm." + name].values[0], wanted, delta=1e-12 * max(1, abs(wanted)), msg=name)
+
+    def test_running_statistics_are_equal_on_all_ranks(self):
+        """Bit for bit after each step, though each rank computes them itself: nothing is broadcast."""
+        plan = settings({"mesh.dp": 4, "samples": 1, "compute": "f32"})
+        self.npar("run", MODEL, "--train", "base", "--plan", "shared", *plan, "--random-data", "--steps", 4, "--check-replicas", 1)
+
     def test_a_missing_group_between_others(self):
         """Its samples are ignored: the two updates weigh 0.1 and 0.1 * 0.9 ** 2, scaled to 1 - 0.9 ** 2 together."""
         (self.folder / "m.npar").write_text(GAP)

@@ -28,13 +28,14 @@ plan p for Gpt2 {
 # Several GPUs of one session: name, model, flags of the plan, how many GPUs.
 LLAMA = ["llama", *settings(FEW, context=16, mlp=32, kv_heads=2)]
 SPREAD = [
-    ("pp", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 4),
+    ("pp, three of four", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 3),
     ("zero 3", LLAMA, settings(degrees(dp=4), zero=3, micro=1), 4),
     ("ring", [*LOOKING, *settings(depth=1)], settings(cp=2, tp=2), 2),
-    ("three of four", ["gpt2", *settings(FEW, context=16)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
 ]
 if LONG:
     SPREAD += [
+        ("pp", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 4),
+        ("three of four", ["gpt2", *settings(FEW, context=16)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
         ("tp", ["gpt2", *settings(FEW, context=16)], settings(degrees(tp=2)), 2),
         ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"}, context=16)], [], 2),
     ]

@@ -7,6 +7,7 @@
 #include "engine/json/Json.h"
 #include "engine/pictures/Codecs.h"
 #include "engine/pictures/Sheet.h"
+#include "engine/program/PictureInput.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
@@ -142,11 +143,7 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
   }
 }
 
-/// True for whole numbers over rows and columns, perhaps after 1 or 3 channels.
-bool isPicture(const engine::InputShape &input) {
-  size_t rank = input.shape.size();
-  return input.isInteger() && (rank == 3 || (rank == 4 && (input.shape[1] == 1 || input.shape[1] == 3)));
-}
+bool isPicture(const engine::InputShape &input) { return program::holdsPictures(input.type, input.shape); }
 
 /// Values of a smaller range than 0 to 255 are spread over it.
 pictures::Picture pictureOf(const engine::InputShape &input, const engine::InputValues &values) {

@@ -9,6 +9,7 @@
 #include "engine/files/OutputName.h"
 #include "engine/files/PendingFile.h"
 #include "engine/json/Json.h"
+#include "engine/program/PictureInput.h"
 #include "engine/training/EvaluationReport.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
@@ -53,8 +54,8 @@ struct EvalFlags {
   /// The token file, if exactly one is given; else empty. In place of a data block's pictures a file has pictures, unless --tokens is
   /// given.
   std::string stream(const program::Program &program) const {
-    std::optional<engine::DataPlan> block = engine::DataPlan::of(program);
-    bool isPictures = data.tokens.empty() && block && block->hasPictures();
+    const program::DataBlock *block = program.data();
+    bool isPictures = data.tokens.empty() && block && program::hasPictures(block->groups()->Get(0)->files()->Get(0)->format());
     return data.files.size() == 1 && !isPictures && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : "";
   }
 };

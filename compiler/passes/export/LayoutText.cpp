@@ -13,16 +13,18 @@ using namespace mlir;
 namespace npar::compiler {
 namespace {
 
-/// The name of an axis for people. `seq.slot.row` has the rows of the choices over seq and slot. Placing puts `expert.rows.` before
-/// it and words such as `.local` after it.
-std::string readable(StringRef axis) {
-  auto [entries, spread] = axis.split(".rows.");
-  if (!spread.empty())
-    return ("rows of " + entries).str();
-  size_t end = axis.rfind(".row");
-  if (end == StringRef::npos || end == 0 || (end + 4 < axis.size() && axis[end + 4] != '.'))
+/// The name of an axis for people. `seq.slot.row` has the rows of the choices over seq and slot. Spread over the ranks that share
+/// `expert` they are `expert.rows.seq.slot.row`, and those of one rank end in `.local`.
+std::string readable(StringAttr axis) {
+  StringRef name = axis.getValue();
+  name.consume_back(".local");
+  if (StringAttr entries = nn::entriesOfRows(StringAttr::get(axis.getContext(), name)))
+    return ("rows of " + entries.getValue()).str();
+  auto [choices, part] = name.rsplit(".row");
+  const bool isOfRows = choices.size() < name.size() && !choices.empty() && (part.empty() || part[0] == '.');
+  if (!isOfRows)
     return axis.str();
-  std::string rows = axis.take_front(end).str();
+  std::string rows = choices.str();
   std::replace(rows.begin(), rows.end(), '.', '*');
   return "rows of " + rows;
 }
@@ -30,24 +32,19 @@ std::string readable(StringRef axis) {
 } // namespace
 
 std::string layoutText(Type type) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  if (!layout)
+    return "";
+  SmallVector<StringAttr> names;
+  for (StringAttr axis : layout.getNames())
+    names.push_back(StringAttr::get(axis.getContext(), readable(axis)));
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (dist::LayoutAttr layout = dist::layoutOf(type))
-    out << layout;
+  out << dist::LayoutAttr::get(layout.getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(),
+                               layout.getReduction(), layout.getFlatAxes());
+  llvm::erase(text, '"'); // around names with spaces
   size_t begin = text.find('<'), end = text.rfind('>');
-  if (begin == std::string::npos || end == std::string::npos)
-    return text;
-  text = text.substr(begin + 1, end - begin - 1);
-  size_t from = 0; // axes are printed in this order
-  for (StringAttr axis : nn::axesOf(type)) {
-    std::string name = readable(axis.getValue());
-    size_t at = text.find(axis.getValue().str(), from);
-    if (at == std::string::npos)
-      break;
-    text.replace(at, axis.getValue().size(), name);
-    from = at + name.size();
-  }
-  return text;
+  return text.substr(begin + 1, end - begin - 1);
 }
 
 } // namespace npar::compiler

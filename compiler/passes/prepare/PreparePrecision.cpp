@@ -82,8 +82,9 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
 private:
   Type compute;
   SmallVector<Keep> keeps;
-  llvm::SmallPtrSet<Operation *, 32> positions; ///< ops whose values are made of positions and constants alone
-  llvm::SmallPtrSet<Operation *, 32> routers;   ///< ops that choose and weight the rows of experts, renames and maxima of wide values: f32
+  llvm::SmallPtrSet<Operation *, 32> positions;          ///< ops whose values are made of positions and constants alone
+  llvm::SmallPtrSet<Operation *, 32> routers;            ///< ops that choose and weight the rows of experts: f32
+  llvm::SmallPtrSet<Operation *, 32> selected;           ///< renames and maxima of values that stay wide: f32, too
   llvm::DenseMap<std::pair<Value, Type>, Value> rounded; ///< values of such ops in the types of those that meet them
 
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
@@ -138,6 +139,7 @@ private:
       if (positions.contains(&op) && op.use_empty()) {
         positions.erase(&op);
         routers.erase(&op);
+        selected.erase(&op);
         op.erase();
       }
   }
@@ -166,7 +168,7 @@ private:
     if (type)
       return type;
     auto asked = dyn_cast<PrecisionOpInterface>(op);
-    return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
+    return (asked && asked.isWide()) || isOfLoss(op) || staysWide(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
   /// States are wide; each op that reads one gets its own conversion.
@@ -258,7 +260,7 @@ private:
   }
 
   /// Tells whether the results of an op are wide whatever the plan computes in.
-  bool staysWide(Operation *op) const { return isUnrounded(op) || routers.contains(op); }
+  bool staysWide(Operation *op) const { return isUnrounded(op) || routers.contains(op) || selected.contains(op); }
 
   /// Attention accepts its `data` in any type, because scores are f32.
   static bool takesAnyType(OpOperand &use) {
@@ -271,7 +273,7 @@ private:
     OpBuilder builder(product);
     for (OpOperand &use : product->getOpOperands()) {
       Operation *made = use.get().getDefiningOp();
-      bool isRow = !isParameter(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
+      bool isRow = !isParameter(use.get()) && !isOfPositions(use.get()) && !staysWide(made);
       if (isRow && getElementTypeOrSelf(use.get().getType()).isF32())
         use.set(converted(builder, use.get(), compute, product));
     }
@@ -283,7 +285,7 @@ private:
         (llvm::none_of(op->getResultTypes(), isFloat) && !mixesFloats(op)))
       return;
     if (isa<RenameOp, MaxOp>(op) && staysWide(op->getOperand(0).getDefiningOp()))
-      routers.insert(op); // its results are some of these values, which a choice compares with the others
+      selected.insert(op); // its results are some of these values, which a choice compares with the others
     Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
     if (isa<EinsumOp>(op) && routers.contains(op) && !isNarrow(type))

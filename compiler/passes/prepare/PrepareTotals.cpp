@@ -46,18 +46,19 @@ private:
   llvm::SmallPtrSet<Operation *, 4> additions; ///< to the totals
   llvm::DenseSet<Value> late;                  ///< known only after the last forward
 
+  /// Gives an op that replaces a sum, or a part of it, the sum's place in the model and its precision.
+  template <typename Op> static Op inPlaceOf(Operation *total, Op op) {
+    setAt(op, getAt(total));
+    if (total->hasAttr(unroundedAttribute))
+      op->setAttr(unroundedAttribute, UnitAttr::get(op->getContext()));
+    return op;
+  }
+
   /// `isSeveral`: of several micro-batches, so that the total is known after the last one.
   template <typename Op> void replace(Op total, bool isSeveral) {
     OpBuilder builder(total);
     Location loc = total.getLoc();
-    AtAttr at = getAt(total);
-    const bool isUnrounded = total->hasAttr(unroundedAttribute);
-    auto made = [&](auto op) {
-      setAt(op, at);
-      if (isUnrounded)
-        op->setAttr(unroundedAttribute, builder.getUnitAttr());
-      return op;
-    };
+    auto made = [&](auto op) { return inPlaceOf(total, op); };
     auto each = cast<RankedTensorType>(total.getType());
     RankedTensorType type = withoutAxes(each, builder.getStringAttr("batch"));
     auto sum = made(SumOp::create(builder, loc, type, total.getX()));
@@ -86,12 +87,7 @@ private:
   void replaceByGroups(GroupTotalOp total) {
     OpBuilder builder(total);
     Location loc = total.getLoc();
-    auto made = [&](auto op) {
-      setAt(op, getAt(total));
-      if (total->hasAttr(unroundedAttribute))
-        op->setAttr(unroundedAttribute, builder.getUnitAttr());
-      return op.getResult();
-    };
+    auto made = [&](auto op) { return inPlaceOf(total, op).getResult(); };
     const int64_t samples = total.getSamples();
     const std::string name = "batch", ending = std::to_string(samples);
     StringAttr batch = builder.getStringAttr(name), whole = builder.getStringAttr(name + ".whole"),

@@ -75,7 +75,9 @@ void assemble(const std::string &text, const std::string &name, bool maySpill = 
   std::string file = ::testing::TempDir() + name;
   std::ofstream(file + ".ptx") << text;
   for (const char *architecture : {"sm_80", "sm_90"}) {
-    std::string command = std::string(assembler) + " -v -arch=" + architecture + " " + file + ".ptx -o /dev/null > " + file + ".log 2>&1";
+    // Less optimization where nothing is asserted of its result: half of the time.
+    std::string command = std::string(assembler) + (maySpill ? " --opt-level 1" : "") + " -v -arch=" + architecture + " " + file +
+                          ".ptx -o /dev/null > " + file + ".log 2>&1";
     int result = std::system(command.c_str());
     std::ifstream stream(file + ".log");
     std::string log{std::istreambuf_iterator<char>(stream), {}};

@@ -1,0 +1,17 @@
+// Which folders and files of a folder of pictures belong to the data: engine/data reads them, and fingerprints cover the same ones.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::files {
+
+/// True for a sub-folder that is not hidden: the pictures of a class.
+bool isClassFolder(const std::string &folder, const std::string &name);
+
+/// The names of the sub-folders of a folder that are classes, ascending.
+engine::Result<std::vector<std::string>> classesIn(const std::string &folder);
+
+} // namespace npar::files
