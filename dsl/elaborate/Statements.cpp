@@ -400,20 +400,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
   }
   p.type = graph.floating(names);
   checkIndexed(p, s.path ? s.path->location : s.name.location);
-  const ast::Expression &init = *s.value;
-  if (init.kind == ast::ExpressionKind::Name && (init.text == "zeros" || init.text == "ones")) {
-    p.init = init.text == "zeros" ? InitKind::Zeros : InitKind::Ones;
-  } else if (init.kind == ast::ExpressionKind::Suffixed && init.items[0]->text == "normal" && init.suffixes.size() == 1 &&
-             init.suffixes[0].kind == ast::SuffixKind::Call) {
-    auto slots = matchArguments(reporter, "'normal'", init.location, {{"deviation"}}, init.suffixes[0].arguments);
-    p.init = InitKind::Normal;
-    p.deviation = number(*slots[0]->value, scope, "the deviation");
-    if (p.deviation < 0)
-      reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
-  } else {
-    reporter.fail(init.location, "a " + what + " starts as zeros, ones or normal(deviation)",
-                  init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : Helps());
-  }
+  setInitial(p, *s.value, scope);
   scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);
 }
 

@@ -2,6 +2,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 
 #include "engine/program/Loader.h"
+#include "engine/program/ModelState.h"
 
 #include <map>
 
@@ -26,6 +27,8 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
     variable->name = parameter.path;
     variable->kind = program::VariableKind::Parameter;
     variable->type = parameter.type.element;
+    if (parameter.untrained)
+      variable->slot = parameter.counts ? program::modelCountSlot : program::modelStateSlot;
     size_t next = 0;
     for (int axes : parameter.storedRank) {
       int64_t stored = 1;
