@@ -49,8 +49,6 @@ std::string ModelElaborator::pathText(Location at, const std::string &written, S
 }
 
 std::string ModelElaborator::pathOf(const ast::Name &name, const std::optional<ast::Name> &as, Scope &scope) {
-  if (as && as->text.empty() && !graph.path.empty())
-    return graph.path;
   return (graph.path.empty() ? "" : graph.path + ".") + (as ? pathText(as->location, as->text, scope) : name.text);
 }
 

@@ -34,14 +34,30 @@ def convolutions(net):
     return result
 
 
+def drawn(name, shape, scale, middle=0.0):
+    """Multiples of 2^-12, which float32 holds exactly."""
+    chance = random.Random(zlib.crc32(name.encode()))
+    return Tensor(shape, [middle + round(chance.gauss(0, scale) * 4096) / 4096 for _ in range(math.prod(shape))])
+
+
+def named(tensors):
+    """Values for tensors by their names, given their types and shapes."""
+    result = {}
+    for name, (element, shape) in tensors.items():
+        if element == "I64":
+            result[name] = Tensor(shape, [TRACKED], element)
+        else:
+            middle = float(name.endswith(("normalization.weight", "running_var")))
+            result[name] = drawn(name, shape, math.sqrt(2 / math.prod(shape[1:])) if len(shape) > 1 else 0.1, middle)
+    return result
+
+
 def weights(net):
-    """Parameters and buffers: multiples of 2^-12, which float32 holds exactly."""
+    """Parameters and buffers under torchvision's names."""
     result = {}
 
-    def add(name, shape, scale, middle=0.0):
-        chance = random.Random(zlib.crc32(name.encode()))
-        values = [middle + round(chance.gauss(0, scale) * 4096) / 4096 for _ in range(math.prod(shape))]
-        result[name] = Tensor(shape, values)
+    def add(name, *more):
+        result[name] = drawn(name, *more)
 
     for conv, norm, shape in convolutions(net):
         add(conv + ".weight", shape, math.sqrt(2 / math.prod(shape[1:])))
@@ -63,3 +79,8 @@ def data(samples=BATCH * STEPS):
     size = CHANNELS * SIZE * SIZE
     pixels = b"".join(bytes(byte // 2 + 25 * label for byte in chance.randbytes(size)) for label in labels)
     return {"image": Tensor([samples, CHANNELS, SIZE, SIZE], list(pixels), "U8"), "label": Tensor([samples], labels, "I32")}
+
+
+def floats():
+    """A batch of pictures that are normalized already."""
+    return {"image": drawn("image", [BATCH, CHANNELS, SIZE, SIZE], 1.0), "label": Tensor([BATCH], [i % CLASSES for i in range(BATCH)], "I32")}

@@ -164,8 +164,7 @@ ExitCode runExport(ExportFlags flags) {
   std::string base;
   if (ExitCode code = findModel(flags, base); code != ExitCode::Good)
     return code;
-  flags.model.plan = "none";
-  Outcome<ElaboratedModel> model = elaborateModel(flags.model, {{"batch", "1"}}, /*withWarnings=*/false);
+  Outcome<ElaboratedModel> model = reported(models::elaborateParameters(flags.model, terminal()));
   if (!model.ok())
     return model.code();
   Outcome<dsl::FrontendOptions> options = reported(flags.model.frontend());

@@ -19,6 +19,13 @@ std::map<std::string, int64_t> sizesOf(const dsl::Model &model) {
 
 } // namespace
 
+engine::Result<ElaboratedModel> elaborateParameters(ModelOptions options, engine::Observer &observer, SettingsList settings) {
+  options.plan = "none";
+  options.kind = program::ProgramKind::Generation; // its samples are no batch of the training
+  settings.emplace_back("batch", "1");
+  return elaborateModel(options, observer, settings, /*withWarnings=*/false);
+}
+
 ParameterProgram::ParameterProgram(const dsl::Model &model) {
   std::map<std::string, int64_t> sizes = sizesOf(model);
   program::ProgramT program;
