@@ -68,8 +68,9 @@ struct Parameter {
   TensorType type;             ///< unmerged axes, row-major
   std::vector<int> storedRank; ///< how many axes make each stored dimension: [1, 3] stores [embed, part*head*feature]
   InitKind init = InitKind::Zeros;
-  double deviation = 0;   ///< standard deviation for InitKind::Normal
+  double deviation = 0;   ///< standard deviation of InitKind::Normal, bound of InitKind::Uniform
   bool untrained = false; ///< a state: no gradient, f32 or wider, changed by its update alone
+  bool counts = false;    ///< a state that holds whole numbers
   Location location;
 };
 

@@ -11,6 +11,7 @@
 #include "compiler/import/ImportStepValues.h"
 #include "compiler/import/ImportTables.h"
 #include "dsl/NeededNodes.h"
+#include "engine/program/ModelState.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -84,10 +85,11 @@ private:
       }
       auto variable = VariableOp::create(builder, location(parameter.location), parameter.path, type, VariableKind::Parameter);
       variable.setStoredAttr(builder.getI64ArrayAttr(stored));
-      InitKind initial = parameter.init;
-      variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
+      variable.setInitAttr(InitAttr::get(builder.getContext(), parameter.init, parameter.deviation));
       variable.setIndex(index);
       variable.setUntrained(parameter.untrained);
+      if (parameter.counts)
+        variable.setSlot(program::modelCountSlot);
       variable.setFrozen(!parameter.untrained && !used.count(parameter.path)); // kept for other programs alone
       if (index < program.train.parameters.size())                             // a program that is made by hand may have no rules
         setTraining(variable, program.train.parameters[index]);

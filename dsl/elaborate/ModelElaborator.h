@@ -72,6 +72,7 @@ private:
   void checkTensorName(const ast::Name &name, const std::string &what);
   /// Declares a parameter or a state.
   void param(const ast::Statement &s, Scope &scope);
+  void setInitial(Parameter &parameter, const ast::Expression &init, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
 
   // Purposes of a model: its losses, and the metrics and predictions of an evaluation (Losses.cpp).

@@ -109,6 +109,7 @@ private:
     mean = stateOf(Argument::Mean, channels);
     variance = stateOf(Argument::Variance, channels);
     count = stateOf(Argument::Count, {});
+    graph.model.parameters[count].counts = true;
   }
 
   int overChannels(size_t i, const AxisNames &axes) {

@@ -225,7 +225,8 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
       bool under = isUnder(body, name.location, false) || isUnder(body, old->location, false);
       helps.push_back((under ? "`under` opens no scope: " : "names differ, whatever their paths: ") +
                       std::string("give it another name, by which it is used below, and its path: `") + name.text + "_" +
-                      std::to_string(number) + " as \"" + path.substr(graph.path.empty() ? 0 : graph.path.size() + 1) + "\"`");
+                      std::to_string(number) + " as \"" +
+                      path.substr(std::min(path.size(), graph.path.empty() ? 0 : graph.path.size() + 1)) + "\"`");
     }
     bool state = parameter && graph.model.parameters[parameter->index].untrained;
     const std::string kind = state ? "a state" : kindOf(old->value);
@@ -400,20 +401,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
   }
   p.type = graph.floating(names);
   checkIndexed(p, s.path ? s.path->location : s.name.location);
-  const ast::Expression &init = *s.value;
-  if (init.kind == ast::ExpressionKind::Name && (init.text == "zeros" || init.text == "ones")) {
-    p.init = init.text == "zeros" ? InitKind::Zeros : InitKind::Ones;
-  } else if (init.kind == ast::ExpressionKind::Suffixed && init.items[0]->text == "normal" && init.suffixes.size() == 1 &&
-             init.suffixes[0].kind == ast::SuffixKind::Call) {
-    auto slots = matchArguments(reporter, "'normal'", init.location, {{"deviation"}}, init.suffixes[0].arguments);
-    p.init = InitKind::Normal;
-    p.deviation = number(*slots[0]->value, scope, "the deviation");
-    if (p.deviation < 0)
-      reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
-  } else {
-    reporter.fail(init.location, "a " + what + " starts as zeros, ones or normal(deviation)",
-                  init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : Helps());
-  }
+  setInitial(p, *s.value, scope);
   scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);
 }
 
@@ -426,7 +414,8 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
         reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
       // Checkpoints have their own words: a block's layer may hide a constant of the model.
       Binding *hidden = body == Body::Repeat && !scope.findHere(s.name.text) ? scope.find(s.name.text) : nullptr;
-      const std::string path = pathOf(s.name, s.path, scope);
+      const bool isPartOfBlock = s.path && s.path->text.empty() && !graph.path.empty(); // `as ""`
+      const std::string path = isPartOfBlock ? graph.path : pathOf(s.name, s.path, scope);
       if (!hidden || !isNumber(hidden->value))
         checkFresh(s.name, scope, path);
       scope.bind(s.name.text, instantiate(s.name, path, value, found, scope), s.name.location);

@@ -31,7 +31,10 @@ static CheckpointTensor tensorOf(const Program &program, uint32_t index) {
   tensor.name = (master ? parameter : &variable)->name()->str();
   tensor.kind = isParameter ? "parameter" : "state";
   tensor.of = parameter && !master ? parameter->name()->str() : "";
-  tensor.slot = master ? "" : variable.frozen() && !isModelState(variable) ? frozenSlot : variable.slot()->str();
+  if (isModelState(variable))
+    tensor.slot = modelStateSlot;
+  else if (!master)
+    tensor.slot = variable.frozen() ? frozenSlot : variable.slot()->str();
   tensor.type = storedWord(variable.type());
   tensor.shape.assign(variable.shape()->begin(), variable.shape()->end());
   const Variable &stored = parameter ? *parameter : variable; // the optimizer's state has its parameter's stored shape

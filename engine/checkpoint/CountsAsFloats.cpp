@@ -1,6 +1,7 @@
 // Converts integers in place: both types have eight bytes.
 #include "engine/checkpoint/CountsAsFloats.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace npar::engine {
@@ -40,6 +41,17 @@ private:
 };
 
 } // namespace
+
+bool writeCounts(const double *values, uint64_t count, uint8_t *bytes) {
+  bool good = true;
+  for (uint64_t i = 0; i < count; ++i) {
+    const bool isWhole = std::fabs(values[i]) <= 0x1p53 && std::trunc(values[i]) == values[i];
+    const int64_t number = isWhole ? static_cast<int64_t>(values[i]) : 0;
+    std::memcpy(bytes + i * sizeof number, &number, sizeof number);
+    good &= isWhole;
+  }
+  return good;
+}
 
 std::shared_ptr<const TensorStore> countsAsFloats(std::shared_ptr<const TensorStore> store, const std::set<std::string> &names) {
   return std::make_shared<const Converted>(std::move(store), names);

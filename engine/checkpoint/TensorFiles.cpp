@@ -1,6 +1,7 @@
 // Blocks of a tensor are read, converted and written in parallel: each has its own place in the file.
 #include "engine/checkpoint/TensorFiles.h"
 
+#include "engine/checkpoint/CountsAsFloats.h"
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/IndexedParameter.h"
 #include "engine/device/ParallelFor.h"
@@ -39,8 +40,14 @@ StoreEntry entryOf(const TensorStore &store, const TensorToStore &tensor) {
 
 uint64_t bytesOf(const TensorStore &store, const TensorToStore &tensor) { return bytesOf(tensor.type, entryOf(store, tensor).elements()); }
 
-/// False where a finite value has become infinite.
+/// False where a finite value has become infinite, or a count is no whole number.
 bool convertBlock(const std::string &from, const uint8_t *source, const std::string &to, uint8_t *target, uint64_t count) {
+  if (to == countWord)
+    return withType(*findStoredType(from)->element, [&](auto given) {
+      std::vector<double> values(count);
+      convert<double, decltype(given)>(values.data(), source, count);
+      return writeCounts(values.data(), count, target);
+    });
   return withType(*findStoredType(from)->element, [&](auto given) {
     return withType(*findStoredType(to)->element, [&](auto kept) {
       using From = decltype(given);
@@ -93,7 +100,8 @@ private:
     if (type != tensor.type) {
       std::vector<uint8_t> converted(bytesOf(tensor.type, count));
       if (!convertBlock(type, bytes.data(), tensor.type, converted.data(), count))
-        return Status::badInput("tensor " + quotedName(tensor.source) + " of " + store.description() + " has values beyond " + tensor.type);
+        return Status::badInput("tensor " + quotedName(tensor.source) + " of " + store.description() +
+                                (tensor.type == countWord ? " has values that are no whole numbers" : " has values beyond " + tensor.type));
       bytes.swap(converted);
     }
     status = writer.write(index, bytesOf(tensor.type, first), bytes.data(), bytes.size());

@@ -15,7 +15,7 @@ namespace npar::engine {
 struct TensorToStore {
   std::string name;                                   ///< in the file
   std::string source;                                 ///< in the store
-  std::string type;                                   ///< in the file: that of the store, or another floating one
+  std::string type;                                   ///< in the file: that of the store, another floating one, or I64 for counts
   std::optional<program::IndexedTensor> indexed = {}; ///< the source is a whole parameter, of which this is the tensor of `index`
   uint64_t index = 0;
 };

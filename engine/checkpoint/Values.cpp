@@ -101,6 +101,18 @@ FirstFinding firstUnfit(const TensorStore &store, const std::string &tensor, Ele
   });
 }
 
+FirstFinding firstFraction(const TensorStore &store, const std::string &tensor) {
+  const StoreEntry &entry = store.tensors().at(tensor);
+  return firstIn(entry.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> FirstFinding {
+    if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
+      return status;
+    for (size_t i = 0; i < count; ++i)
+      if (double value = room.one[i]; std::trunc(value) != value)
+        return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) + ", not a whole number");
+    return std::optional<std::string>();
+  });
+}
+
 FirstFinding firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
   const StoreEntry &left = store.tensors().at(one), &right = store.tensors().at(other);
   return firstIn(left.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> FirstFinding {

@@ -13,6 +13,9 @@ namespace npar::engine {
 /// task arena. Fails when the store cannot be read.
 Result<std::optional<std::string>> firstUnfit(const TensorStore &store, const std::string &tensor, program::ElementType type);
 
+/// "2.5 at [], not a whole number": the first value that cannot be a count.
+Result<std::optional<std::string>> firstFraction(const TensorStore &store, const std::string &tensor);
+
 /// "0.5 and 0.25 at [0, 3]": the first place where two tensors of one shape differ; nothing when they hold the same values.
 Result<std::optional<std::string>> firstDifference(const TensorStore &store, const std::string &one, const std::string &other);
 

@@ -115,6 +115,8 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
   std::vector<std::string> unfit;
   for (const NamedTensor &each : names.loaded) {
     Result<std::optional<std::string>> value = firstUnfit(store, each.name, each.parameter->type());
+    if (value.ok() && !*value && isModelCount(*each.parameter))
+      value = firstFraction(store, each.name);
     if (!value.ok())
       return value.status();
     if (*value)
@@ -135,6 +137,13 @@ Loaded byParameter(const FileNames &names) {
 Status unfit(const TensorStore &store, const std::string &wrong) {
   bool file = store.description().rfind("weights ", 0) == 0;
   return wrong.empty() ? Status() : Status::badInput((file ? "" : "weights of ") + store.description() + " do not fit the model:" + wrong);
+}
+
+Status writeCount(SafetensorsWriter &writer, size_t tensor, const Variable &variable, const std::vector<double> &values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(int64_t));
+  if (!writeCounts(values.data(), values.size(), bytes.data()))
+    return Status::runFailed("state '" + variable.name()->str() + "' is no whole number");
+  return writer.write(tensor, 0, bytes.data(), bytes.size());
 }
 
 } // namespace
@@ -221,7 +230,7 @@ Status saveWeights(const Session &session, const Program &program, const std::st
   const std::vector<const Variable *> parameters = parametersOf(program);
   std::vector<TensorToWrite> tensors;
   for (const Variable *variable : parameters) {
-    const std::string type = storedWord(widened(variable->type()));
+    const std::string type = isModelCount(*variable) ? countWord : storedWord(widened(variable->type()));
     std::optional<IndexedTensor> indexed = indexedTensor(*variable);
     for (uint64_t index = 0; indexed && index < indexed->count; ++index)
       tensors.push_back({indexed->name(index), type, indexed->shape});
@@ -241,8 +250,9 @@ Status saveWeights(const Session &session, const Program &program, const std::st
     std::optional<IndexedTensor> indexed = indexedTensor(*variable);
     auto write = [&](const auto &values) {
       if (values.ok() && writer && status.ok()) // what cannot be written ends no read: other sessions take part in each
-        status = indexed ? writeIndexed(*writer, next, *indexed, values->data())
-                         : writer->write(next, 0, values->data(), values->size() * sizeof((*values)[0]));
+        status = indexed                   ? writeIndexed(*writer, next, *indexed, values->data())
+                 : isModelCount(*variable) ? writeCount(*writer, next, *variable, {values->begin(), values->end()})
+                                           : writer->write(next, 0, values->data(), values->size() * sizeof((*values)[0]));
       return values.status();
     };
     const std::string name = variable->name()->str();

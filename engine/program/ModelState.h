@@ -7,11 +7,15 @@
 
 namespace npar::program {
 
-/// Variable.slot of such a parameter.
-constexpr std::string_view modelStateSlot = "state";
+/// Variable.slot of such a parameter, and of one that holds whole numbers. Files of other programs have these as I64.
+constexpr std::string_view modelStateSlot = "state", modelCountSlot = "count";
+
+inline bool isModelCount(const Variable &variable) {
+  return variable.kind() == VariableKind::Parameter && variable.slot()->string_view() == modelCountSlot;
+}
 
 inline bool isModelState(const Variable &variable) {
-  return variable.kind() == VariableKind::Parameter && variable.slot()->string_view() == modelStateSlot;
+  return isModelCount(variable) || (variable.kind() == VariableKind::Parameter && variable.slot()->string_view() == modelStateSlot);
 }
 
 } // namespace npar::program

@@ -92,7 +92,7 @@ private:
     line("\nvariables");
     for (const Variable *variable : *program.variables()) {
       std::string more = ", " + std::string(wordOf(variable->init()));
-      if (variable->init() == InitKind::Normal || variable->init() == InitKind::Constant)
+      if (hasNumber(variable->init()))
         more += " " + numberText(variable->deviation());
       if (variable->slot()->size())
         more += ", " + variable->slot()->str();

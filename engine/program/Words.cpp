@@ -130,9 +130,13 @@ const char *wordOf(InitKind kind) {
     return "normal";
   case InitKind::Constant:
     return "constant";
+  case InitKind::Uniform:
+    return "uniform";
   }
   refuse("kind of initial values", static_cast<unsigned>(kind));
 }
+
+bool hasNumber(InitKind kind) { return kind != InitKind::Zeros && kind != InitKind::Ones; }
 
 const char *wordOf(InputRole role) {
   switch (role) {

@@ -16,6 +16,9 @@ struct StoredType {
   std::optional<program::ElementType> element; ///< the engine's type, if it has one
 };
 
+/// The word for counts of other programs, such as PyTorch's `num_batches_tracked`.
+constexpr const char *countWord = "I64";
+
 /// Null for a word that the format does not know.
 const StoredType *findStoredType(const std::string &word);
 

@@ -8,7 +8,9 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/json/Json.h"
 #include "engine/program/Elements.h"
+#include "engine/program/ModelState.h"
 #include "engine/program/Words.h"
+#include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/FolderModel.h"
@@ -50,11 +52,15 @@ std::vector<std::string> exportedTypes() {
   return words;
 }
 
-/// The name in transformers of the type that all tensors have; empty if their types differ.
+/// The name in transformers of the type that all tensors of floats have; empty if their types differ.
 std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
+  auto allAre = [&](const program::ElementRow &row) {
+    return std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) {
+      return each.type == row.storedWord || each.type == engine::countWord;
+    });
+  };
   for (const program::ElementRow &row : program::elementRows)
-    if (isFloating(row.type) &&
-        std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) { return each.type == row.storedWord; }))
+    if (isFloating(row.type) && allAre(row))
       return row.longWord;
   return "";
 }
@@ -100,7 +106,7 @@ Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &wei
                                                 weights.store().description(), names.copied.front()));
   std::vector<engine::TensorToStore> tensors;
   for (const engine::NamedTensor &each : names.loaded) {
-    const std::string stored = type.empty() ? each.tensor->type : storedType(type);
+    const std::string stored = isModelCount(*each.parameter) ? engine::countWord : type.empty() ? each.tensor->type : storedType(type);
     std::optional<program::IndexedTensor> indexed = program::indexedTensor(*each.parameter);
     if (!indexed)
       tensors.push_back({program::tensorOf(program, each.parameter->name()->str()), each.name, stored});
@@ -158,8 +164,7 @@ ExitCode runExport(ExportFlags flags) {
   std::string base;
   if (ExitCode code = findModel(flags, base); code != ExitCode::Good)
     return code;
-  flags.model.plan = "none";
-  Outcome<ElaboratedModel> model = elaborateModel(flags.model, {{"batch", "1"}}, /*withWarnings=*/false);
+  Outcome<ElaboratedModel> model = reported(models::elaborateParameters(flags.model, terminal()));
   if (!model.ok())
     return model.code();
   Outcome<dsl::FrontendOptions> options = reported(flags.model.frontend());

@@ -182,10 +182,7 @@ ExitCode runImport(const ImportFlags &flags) {
     return config.code();
   ModelOptions model;
   model.model = config->model;
-  model.plan = "none";
-  SettingsList settings = config->settings;
-  settings.emplace_back("batch", "1"); // parameters do not depend on it
-  Outcome<ElaboratedModel> elaborated = elaborateModel(model, settings, /*withWarnings=*/false);
+  Outcome<ElaboratedModel> elaborated = reported(models::elaborateParameters(model, terminal(), config->settings));
   if (!elaborated.ok())
     printRemark("this follows from the values of '" + flags.source + "'");
   if (!elaborated.ok())

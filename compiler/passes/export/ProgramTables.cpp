@@ -42,7 +42,7 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   if (std::optional<uint64_t> use = variable.getUse())
     result->use = static_cast<int32_t>(*use);
   result->frozen = variable.getFrozen();
-  if (variable.getUntrained())
+  if (variable.getUntrained() && result->slot.empty())
     result->slot = program::modelStateSlot;
   return result;
 }
@@ -150,7 +150,7 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
     if (std::optional<StringRef> of = variable.getOf())
       if (auto found = indices.find(*of); found != indices.end())
         entry.of = found->second;
-    if (entry.kind != program::VariableKind::Parameter || entry.slot == program::modelStateSlot)
+    if (entry.kind != program::VariableKind::Parameter || !entry.slot.empty()) // a state
       continue;
     uint64_t elements = 1;
     for (int64_t size : entry.shape)

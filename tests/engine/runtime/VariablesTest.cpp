@@ -46,6 +46,26 @@ TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
   EXPECT_NE(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
 }
 
+TEST(InitializeTest, uniformIsFlatAndAnyPartAlone) {
+  ProgramBuilder b({{"dp", 1}});
+  b.variable("w", VariableKind::Parameter, ElementType::F32, {100000});
+  b.program.variables[0]->init = InitKind::Uniform, b.program.variables[0]->deviation = 0.25;
+  b.rankClass("all", {});
+  std::vector<uint8_t> bytes = b.bytes();
+  const Variable &w = *GetProgram(bytes.data() + LoadedProgram::headerBytes)->variables()->Get(0);
+  std::vector<double> values(100000), part(7);
+  initialValues(w, 5, 0, values.size(), values.data());
+  initialValues(w, 5, 1233, 7, part.data());
+  EXPECT_EQ(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
+  std::vector<int> tenths(10); // of the range
+  for (double value : values) {
+    ASSERT_TRUE(value >= -0.25 && value < 0.25) << value;
+    ++tenths[static_cast<size_t>((value + 0.25) * 20)];
+  }
+  for (int count : tenths)
+    EXPECT_NEAR(count, 10000, 400); // four deviations
+}
+
 std::unique_ptr<Session> open(ProgramBuilder &b) {
   SessionOptions options;
   options.threads = 1, options.seed = 11;

@@ -43,11 +43,9 @@ auto withText(const std::string &text, engine::Observer &observer, const std::st
 /// True if the weights of the folder fit the model, and tensors that must hold the same values do.
 bool holdsSame(const std::string &folder, const ImportedConfig &config) {
   models::ModelOptions options;
-  options.model = config.model, options.plan = "none";
-  models::SettingsList settings = config.settings;
-  settings.emplace_back("batch", "1");
+  options.model = config.model;
   engine::Observer quiet;
-  Result<models::ElaboratedModel> model = models::elaborateModel(options, quiet, settings, /*withWarnings=*/false);
+  Result<models::ElaboratedModel> model = models::elaborateParameters(options, quiet, config.settings);
   Result<std::shared_ptr<const engine::TensorStore>> store = engine::openFolderStore(folder);
   if (!model.ok() || !store.ok())
     return false;

@@ -2,6 +2,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 
 #include "engine/program/Loader.h"
+#include "engine/program/ModelState.h"
 
 #include <map>
 
@@ -18,6 +19,13 @@ std::map<std::string, int64_t> sizesOf(const dsl::Model &model) {
 
 } // namespace
 
+engine::Result<ElaboratedModel> elaborateParameters(ModelOptions options, engine::Observer &observer, SettingsList settings) {
+  options.plan = "none";
+  options.kind = program::ProgramKind::Generation; // its samples are no batch of the training
+  settings.emplace_back("batch", "1");
+  return elaborateModel(options, observer, settings, /*withWarnings=*/false);
+}
+
 ParameterProgram::ParameterProgram(const dsl::Model &model) {
   std::map<std::string, int64_t> sizes = sizesOf(model);
   program::ProgramT program;
@@ -26,6 +34,8 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
     variable->name = parameter.path;
     variable->kind = program::VariableKind::Parameter;
     variable->type = parameter.type.element;
+    if (parameter.untrained)
+      variable->slot = parameter.counts ? program::modelCountSlot : program::modelStateSlot;
     size_t next = 0;
     for (int axes : parameter.storedRank) {
       int64_t stored = 1;

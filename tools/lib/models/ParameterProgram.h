@@ -4,11 +4,15 @@
 
 #include "dsl/Program.h"
 #include "engine/program/Program_generated.h"
+#include "tools/lib/models/Compilation.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace npar::models {
+
+/// Elaborates a model for its parameters alone: without a plan, and with a batch that no group of samples must fit into.
+engine::Result<ElaboratedModel> elaborateParameters(ModelOptions options, engine::Observer &observer, SettingsList settings = {});
 
 /// Holds variables and rules alone: no checks have run over it and no session may.
 class ParameterProgram {

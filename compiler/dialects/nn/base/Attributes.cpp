@@ -78,8 +78,7 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
   FailureOr<InitKind> initial = compiler::parseWord<InitKind>(parser);
   if (failed(initial))
     return {};
-  if ((*initial == InitKind::Normal || *initial == InitKind::Constant) &&
-      (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
+  if (program::hasNumber(*initial) && (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
     return {};
   if (failed(parser.parseGreater()))
     return {};
@@ -88,7 +87,7 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
 
 void InitAttr::print(AsmPrinter &printer) const {
   printer << "<" << wordOf(getInitial());
-  if (getInitial() == InitKind::Normal || getInitial() == InitKind::Constant) {
+  if (program::hasNumber(getInitial())) {
     printer << ", ";
     printer.printFloat(getDeviation().getValue());
   }

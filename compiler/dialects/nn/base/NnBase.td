@@ -48,7 +48,7 @@ def Nn_VariableKindAttr : Npar_WordAttr<Nn_Dialect, "VariableKind", "VariableKin
 
 def Nn_InitAttr : Nn_Attr<"Init", "init"> {
   let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation), "
-                "`#nn.init<constant, 65536.0>`";
+                "`#nn.init<uniform, 0.1>` (from -0.1 to 0.1), `#nn.init<constant, 65536.0>`";
   let parameters = (ins Npar_Word<"InitKind">:$initial, "::mlir::FloatAttr":$deviation);
   let hasCustomAssemblyFormat = 1;
   let builders = [AttrBuilder<(ins "::npar::program::InitKind":$initial, "double":$deviation)>];
