@@ -160,7 +160,7 @@ ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session
     printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", weights, others));
   Result<engine::UnstoredParameters> unstored = [&] {
     Waiting waiting("loading '" + weights + "'");
-    return engine::loadWeights(session, program, weights);
+    return engine::loadWeights(session, program, weights, flags.fresh);
   }();
   if (!unstored.ok())
     return fail(unstored.status());
