@@ -34,7 +34,7 @@ Result<FolderModel> modelOfCheckpoint(const std::string &folder) {
     TRY_STATUS(checkText((*store)->folder(), text));
   FolderModel model;
   model.model = (*store)->folder() + "/model/" + call.text;
-  model.settings = call.settings, model.config = call.config;
+  model.settings = call.settings, model.config = call.config, model.train = call.train;
   model.folder = (*store)->folder();
   return model;
 }
