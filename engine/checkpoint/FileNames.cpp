@@ -68,7 +68,8 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
       names.missing.push_back(indexed->name(index));
 }
 
-/// Returns whether a parameter is over an axis whose indices are copies of one tensor, which a file without that axis cannot have: a router's.
+/// Returns whether a parameter is over an axis whose indices are copies of one tensor, which a file without that axis cannot have: a
+/// router's.
 bool isNewAmongCopies(const Variable &variable, const std::vector<std::string> &copied) {
   return !indexedTensor(variable) && std::any_of(copied.begin(), copied.end(), [&](const std::string &name) {
     return std::any_of(variable.axes()->begin(), variable.axes()->end(),
@@ -78,7 +79,24 @@ bool isNewAmongCopies(const Variable &variable, const std::vector<std::string> &
 
 } // namespace
 
-FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry> &tensors) {
+bool matchesPattern(const std::string &pattern, const std::string &name) {
+  size_t at = 0, star = std::string::npos, retry = 0; // of the pattern: its place, the last star; of the name: where that star may end
+  for (size_t i = 0; i < name.size();)
+    if (at < pattern.size() && pattern[at] == '*')
+      star = at++, retry = i;
+    else if (at < pattern.size() && pattern[at] == name[i])
+      ++at, ++i;
+    else if (star == std::string::npos)
+      return false;
+    else
+      at = star + 1, i = ++retry;
+  return pattern.find_first_not_of('*', at) == std::string::npos;
+}
+
+FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry> &tensors, const std::vector<std::string> &unread) {
+  auto isUnread = [&](const std::string &name) {
+    return std::any_of(unread.begin(), unread.end(), [&](const std::string &pattern) { return matchesPattern(pattern, name); });
+  };
   FileNames names;
   const Parameters parameters(program);
   std::map<const Variable *, Found> found;
@@ -86,13 +104,16 @@ FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry
     if (findRule(program, CheckpointRuleKind::Ignore, name))
       continue;
     if (const CheckpointRule *rule = findRule(program, CheckpointRuleKind::Same, name)) {
-      names.same.push_back({name, &tensor, parameters.at(rule->model()->str())});
+      if (!isUnread(rule->model()->str()))
+        names.same.push_back({name, &tensor, parameters.at(rule->model()->str())});
       continue;
     }
     const std::string own = parameterOf(program, name);
     auto [parameter, index] = parameters.find(own);
     if (!parameter)
       std::tie(parameter, index) = parameters.findCopied(copiedParameterOf(program, name));
+    if (parameter ? isUnread(parameter->name()->str()) : isUnread(own) || isUnread(name))
+      continue;
     if (!parameter)
       names.unknown.push_back(name);
     else if (auto [first, fresh] = found[parameter].insert({index, {name, &tensor, parameter, index}}); !fresh)
@@ -109,6 +130,10 @@ FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry
   }
   for (const Variable *variable : lacking) {
     const std::string name = variable->name()->str();
+    if (isUnread(name)) {
+      names.asked.push_back(name);
+      continue;
+    }
     bool need = !findRule(program, CheckpointRuleKind::Fresh, name) && !isNewAmongCopies(*variable, names.copied);
     (need ? names.missing : names.fresh).push_back(name);
   }

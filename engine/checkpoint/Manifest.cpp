@@ -74,14 +74,14 @@ std::string textOf(const ManifestTensor &tensor) {
 }
 
 std::string textOf(const DataPosition &position) {
-  return ObjectText()
-      .text("stream", position.stream)
+  ObjectText object;
+  object.text("stream", position.stream)
       .text("order", position.order)
       .number("samples", position.samples)
       .number("epoch", position.epoch)
       .number("epoch_samples", position.epochSamples)
-      .number("batch", position.batch)
-      .done();
+      .number("batch", position.batch);
+  return (position.classes.empty() ? object : object.raw("classes", lines(position.classes, jsonString))).done();
 }
 
 std::string textOf(const ModelCall &call) {

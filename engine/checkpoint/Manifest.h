@@ -57,12 +57,13 @@ struct ManifestFile {
 
 /// Which samples come next. Of one stream: all inputs of a program are fed from the same samples.
 struct DataPosition {
-  std::string stream;        ///< "tokens bytes", "tensors", "random": what fed the program
-  std::string order;         ///< "shuffled" or "sequential"; empty for random values
-  uint64_t samples = 0;      ///< taken since the beginning of the training
-  uint64_t epoch = 0;        ///< of the next sample
-  uint64_t epochSamples = 0; ///< samples of the data, after which they repeat; 0: never
-  uint64_t batch = 0;        ///< samples of one training step
+  std::string stream;                    ///< "tokens bytes", "tensors", "random": what fed the program
+  std::string order;                     ///< "shuffled" or "sequential"; empty for random values
+  uint64_t samples = 0;                  ///< taken since the beginning of the training
+  uint64_t epoch = 0;                    ///< of the next sample
+  uint64_t epochSamples = 0;             ///< samples of the data, after which they repeat; 0: never
+  uint64_t batch = 0;                    ///< samples of one training step
+  std::vector<std::string> classes = {}; ///< names of the classes by number, of pictures in folders; empty: they have no names
 };
 
 /// The call of the model, so that the folder alone describes its contents. `texts` is empty if a compiled program was trained.

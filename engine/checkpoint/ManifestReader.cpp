@@ -71,6 +71,15 @@ public:
         result.push_back(each.get<int64_t>());
     return result;
   }
+  std::vector<std::string> texts(const Json &object, const char *name, const std::string &what) {
+    std::vector<std::string> result;
+    for (const Json &each : get(object, name, Json::value_t::array))
+      if (each.is_string())
+        result.push_back(each.get<std::string>());
+      else
+        fail(what + " is not a string");
+    return result;
+  }
   std::string hash(const Json &object, const char *name) {
     std::string value = text(object, name, 32);
     if (wrong.empty() && (value.size() != 32 || value.find_first_not_of("0123456789abcdef") != std::string::npos))
@@ -162,19 +171,14 @@ void readPosition(Fields &fields, const Json &json, DataPosition &position) {
   position.epochSamples = fields.number(json, "epoch_samples"), position.batch = fields.number(json, "batch");
   if (std::max({position.samples, position.epochSamples, position.batch}) > largestCount)
     fields.fail("the position in stream " + quotedName(position.stream) + " is beyond 2^53");
+  if (json.is_object() && json.contains("classes")) // of pictures in folders; manifests of earlier versions lack it
+    position.classes = fields.texts(json, "classes", "a class");
 }
 
 void readCall(Fields &fields, const Json &json, std::set<std::string> &names, ModelCall &call) {
   call.text = fields.text(json, "text"), call.plan = fields.text(json, "plan"), call.train = fields.text(json, "train");
   call.config = fields.text(json, "config");
-  auto readSettings = [&](const char *name, std::vector<std::string> &settings) {
-    for (const Json &setting : fields.get(json, name, Json::value_t::array))
-      if (setting.is_string())
-        settings.push_back(setting.get<std::string>());
-      else
-        fields.fail("a setting is not a string");
-  };
-  readSettings("settings", call.settings), readSettings("other_settings", call.others);
+  call.settings = fields.texts(json, "settings", "a setting"), call.others = fields.texts(json, "other_settings", "a setting");
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });
   if (!call.text.empty() && fields.wrong.empty() && !names.count("model/" + call.text))
     fields.fail("the model's text " + quotedName(call.text) + " is not among its texts");

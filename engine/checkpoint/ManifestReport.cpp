@@ -33,6 +33,14 @@ std::string positionLine(const DataPosition &position) {
                                : text;
 }
 
+/// "ants, bees"; of many the first.
+std::string classesText(const std::vector<std::string> &classes) {
+  constexpr size_t most = 12;
+  const size_t shown = std::min(most, classes.size());
+  std::string text = fmt::format("{}", fmt::join(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return shown < classes.size() ? text + fmt::format(" ... ({} in all)", classes.size()) : text;
+}
+
 std::string headText(const Manifest &manifest, const std::string &folder) {
   std::string text = "checkpoint '" + folder + "'\n";
   auto line = [&](const std::string &name, const std::string &value) { text += TableRow(2).left(name, 8).text(value).str(); };
@@ -47,6 +55,9 @@ std::string headText(const Manifest &manifest, const std::string &folder) {
                            manifest.lossScale ? fmt::format("; loss scale {:g}", *manifest.lossScale) : ""));
   for (const auto &position : manifest.data)
     line("data", positionLine(position));
+  for (const auto &position : manifest.data)
+    if (!position.classes.empty())
+      line("classes", classesText(position.classes));
   uint64_t bytes[2] = {0, 0}, count[2] = {0, 0};
   for (const ManifestTensor &tensor : manifest.tensors) {
     bool other = tensor.kind != "parameter";
@@ -84,13 +95,16 @@ OrderedJson reportJson(const Manifest &manifest, const std::string &folder) {
   OrderedJson mesh = OrderedJson::array(), data = OrderedJson::array(), files = OrderedJson::array(), tensors = OrderedJson::array();
   for (const auto &axis : manifest.mesh)
     mesh.push_back({{"axis", axis.axis}, {"size", axis.size}});
-  for (const auto &each : manifest.data)
+  for (const auto &each : manifest.data) {
     data.push_back({{"stream", each.stream},
                     {"order", each.order},
                     {"samples", each.samples},
                     {"epoch", each.epoch},
                     {"epoch_samples", each.epochSamples},
                     {"batch", each.batch}});
+    if (!each.classes.empty())
+      data.back()["classes"] = each.classes;
+  }
   std::vector<uint64_t> pieces = piecesByFile(manifest);
   for (size_t i = 0; i < manifest.files.size(); ++i)
     files.push_back({{"name", manifest.files[i].name}, {"bytes", manifest.files[i].bytes}, {"pieces", pieces[i]}});

@@ -10,6 +10,9 @@
 #include "engine/program/Precision.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
+#include "engine/status/OptionNames.h"
+
+#include <algorithm>
 
 namespace npar::engine {
 
@@ -134,6 +137,30 @@ Loaded byParameter(const FileNames &names) {
   return loaded;
 }
 
+Status checkPatterns(const Program &program, const std::vector<std::string> &patterns) {
+  const std::vector<const Variable *> parameters = parametersOf(program);
+  for (const std::string &pattern : patterns)
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [&](const Variable *each) { return matchesPattern(pattern, each->name()->str()); }))
+      return Status::badInput(nameOf(Option::Fresh) + " '" + pattern + "' matches no parameter of the model, which has " +
+                              std::to_string(parameters.size()) + ", the last '" + parameters.back()->name()->str() + "'");
+  return {};
+}
+
+/// Tells how to replace the first parameter that does not fit, if most do: a head for other classes, say. Empty if few fit.
+std::string freshHelp(const FileNames &names) {
+  std::vector<std::string> wrong = names.missing;
+  for (const NamedTensor &each : names.loaded)
+    if (each.index == NamedTensor::whole &&
+        each.tensor->shape != std::vector<int64_t>(each.parameter->stored()->begin(), each.parameter->stored()->end()))
+      wrong.push_back(each.parameter->name()->str());
+  if (optionsAreMembers || wrong.empty() || 3 * wrong.size() > names.loaded.size())
+    return "";
+  std::string layer = wrong.front().substr(0, wrong.front().rfind('.') + 1);
+  return "\nnpar: help: to train a new part on top of these weights, give " + nameOf(Option::Fresh, "'" + layer + "*'") +
+         " with npar train";
+}
+
 Status unfit(const TensorStore &store, const std::string &wrong) {
   bool file = store.description().rfind("weights ", 0) == 0;
   return wrong.empty() ? Status() : Status::badInput((file ? "" : "weights of ") + store.description() + " do not fit the model:" + wrong);
@@ -148,10 +175,11 @@ Status writeCount(SafetensorsWriter &writer, size_t tensor, const Variable &vari
 
 } // namespace
 
-Result<Weights> Weights::match(const Program &program, std::shared_ptr<const TensorStore> store) {
+Result<Weights> Weights::match(const Program &program, std::shared_ptr<const TensorStore> store, const std::vector<std::string> &unread) {
+  TRY_STATUS(checkPatterns(program, unread));
   Weights weights;
   weights.tensors = std::make_unique<std::map<std::string, StoreEntry>>(weightsOf(*store));
-  weights.found = namesOf(program, *weights.tensors);
+  weights.found = namesOf(program, *weights.tensors, unread);
   std::set<std::string> counts; // of other programs, for states of the model
   for (const auto *list : {&weights.found.loaded, &weights.found.same})
     for (const NamedTensor &each : *list)
@@ -160,7 +188,8 @@ Result<Weights> Weights::match(const Program &program, std::shared_ptr<const Ten
   for (const std::string &name : counts)
     weights.tensors->at(name).type = "F64";
   weights.source = counts.empty() ? std::move(store) : countsAsFloats(std::move(store), counts);
-  Status status = unfit(*weights.source, wrongTensors(weights.found, byParameter(weights.found)));
+  std::string wrong = wrongTensors(weights.found, byParameter(weights.found));
+  Status status = unfit(*weights.source, wrong.empty() ? wrong : wrong + freshHelp(weights.found));
   return status.ok() ? Result<Weights>(std::move(weights)) : status;
 }
 
@@ -206,24 +235,32 @@ std::string UnstoredParameters::text(const std::string &path) const {
   if (fresh)
     result += (copied ? "; " : "") + counted(fresh, "is", "are") + " not in '" + path + "' and " +
               (fresh == 1 ? "keeps its" : "keep their") + " initial values (fresh)";
+  if (!asked.empty()) {
+    std::string names;
+    append(names, counted(asked.size(), "gets its initial values, not those", "get their initial values, not those") + " of '" + path + "'",
+           quoted(asked));
+    result += (result.empty() ? "" : "; ") + names.substr(names.find_first_not_of("\n "));
+  }
   return result;
 }
 
-Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path) {
+Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path,
+                                       const std::vector<std::string> &fresh) {
   Result<std::shared_ptr<const TensorStore>> store = openTensorStore(path);
   if (!store.ok())
     return store.status();
-  Result<Weights> weights = Weights::match(program, *store);
+  Result<Weights> weights = Weights::match(program, *store, fresh);
   if (!weights.ok())
     return weights.status();
   if (Status status = weights->checkValues(); !status.ok())
     return status;
   if (Status status = weights->apply(session); !status.ok())
     return status;
-  for (const std::string &parameter : weights->names().fresh)
-    if (Status status = session.initialise(parameter); !status.ok())
-      return status;
-  return UnstoredParameters{weights->names().fresh.size(), weights->names().copied.size()};
+  for (const auto *list : {&weights->names().fresh, &weights->names().asked})
+    for (const std::string &parameter : *list)
+      if (Status status = session.initialise(parameter); !status.ok())
+        return status;
+  return UnstoredParameters{weights->names().fresh.size(), weights->names().copied.size(), weights->names().asked};
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {

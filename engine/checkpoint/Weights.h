@@ -11,8 +11,10 @@ namespace npar::engine {
 /// give it, the shape of Variable.stored and a floating type; that of a state of the model may be I64.
 class Weights {
 public:
-  /// Errors name the tensor and both shapes; missing and unknown tensors are listed. `program` outlives the result.
-  static Result<Weights> match(const program::Program &program, std::shared_ptr<const TensorStore> store);
+  /// Errors name the tensor and both shapes; missing and unknown tensors are listed. `program` outlives the result. `unread`: patterns of
+  /// parameters whose tensors are not read, whether the store has them or not; one that matches no parameter is refused.
+  static Result<Weights> match(const program::Program &program, std::shared_ptr<const TensorStore> store,
+                               const std::vector<std::string> &unread = {});
 
   const FileNames &names() const { return found; }
   const TensorStore &store() const { return *source; }
@@ -32,14 +34,17 @@ private:
 
 /// Parameters with other values than those of a tensor of their own.
 struct UnstoredParameters {
-  size_t fresh = 0;  ///< initial values: they are not stored, and need not be
-  size_t copied = 0; ///< copies of one tensor for each index
+  size_t fresh = 0;                    ///< initial values: they are not stored, and need not be
+  size_t copied = 0;                   ///< copies of one tensor for each index
+  std::vector<std::string> asked = {}; ///< initial values, as the caller wants
   /// "2 parameters are not in 'file' and keep their initial values (fresh)"; empty if the file has all of them, each index by itself.
   std::string text(const std::string &path) const;
 };
 
-/// Sets every parameter from a file, a folder or a checkpoint. Everything is checked before anything is applied.
-Result<UnstoredParameters> loadWeights(Session &session, const program::Program &program, const std::string &path);
+/// Sets every parameter from a file, a folder or a checkpoint, except that those that a pattern of `fresh` matches get their initial
+/// values. Everything is checked before anything is applied.
+Result<UnstoredParameters> loadWeights(Session &session, const program::Program &program, const std::string &path,
+                                       const std::vector<std::string> &fresh = {});
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
 /// file as it was. Where ranks are in other sessions, all sessions call this: one with a path, the others with an empty one.

@@ -2,7 +2,8 @@
 #include "engine/data/DataSource.h"
 
 #include "engine/data/NumberText.h"
-#include "engine/data/Samples.h"
+#include "engine/data/ReadFailure.h"
+#include "engine/data/ReadRows.h"
 
 namespace npar::engine {
 
@@ -19,21 +20,18 @@ public:
   std::string nameOf(const SamplePlace &place) const override {
     return place.fills() ? "" : files[static_cast<size_t>(place.file)]->name(place.sample);
   }
+  std::vector<std::string> classes() const override { return files[0]->classes(); }
   int64_t samples() const override { return sampler.samples(); }
   std::string stream() const override { return plan.stream(); }
   std::string order() const override { return plan.orderText(); }
 
   Batch batch(int64_t step) const override {
-    Batch result = emptyBatch(shape);
-    for (const SamplePlace &place : keptOf(sampler.batch(step)))
-      if (place.fills())
-        appendFilling(shape, result);
-      else
-        files[static_cast<size_t>(place.file)]->append(place.sample, place.epoch, result);
+    Batch result;
+    failure.keep(readRows(files, keptOf(sampler.batch(step)), shape, workers, result));
     return result;
   }
 
-  Status intact() const override { return intactOf(files); }
+  Status intact() const override { return failure.first(); }
 
   std::vector<std::string> remarks() const override { return remarksOf(files); }
 
@@ -42,6 +40,7 @@ private:
   std::vector<std::unique_ptr<Samples>> files;
   SampleOrder sampler;
   BatchShape shape;
+  ReadFailure failure;
 };
 
 /// Refuses samples that a batch would repeat, and files that have none.

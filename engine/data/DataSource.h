@@ -22,6 +22,9 @@ public:
   virtual Batch batch(int64_t step) const = 0;
   /// Restricts batches to these of their samples, ascending; only these are read. For one of several processes.
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
+  /// Number of threads that may compute samples of one batch at the same time, the calling one included; 0: as many as there are
+  /// processors.
+  void useWorkers(int count) { workers = count; }
   /// Makes the batch of `step` begin with sample number `taken` of all samples ever taken, and later steps continue from there: for a
   /// training that got there with batches of another size.
   virtual void goOnFrom(int64_t step, int64_t taken) = 0;
@@ -31,6 +34,8 @@ public:
   virtual std::vector<SamplePlace> places(int64_t) const { return {}; }
   /// The name of a sample that is a file; empty if it is none.
   virtual std::string nameOf(const SamplePlace &) const { return ""; }
+  /// The names of the classes that folders of pictures state, by number; empty if they state none.
+  virtual std::vector<std::string> classes() const { return {}; }
   /// Number of samples before they repeat; 0: they never do.
   virtual int64_t samples() const = 0;
   /// Kind and order of the data in words, which must match when a training resumes: "tokens u16", "shuffled".
@@ -64,6 +69,7 @@ protected:
       result.push_back(all[kept ? static_cast<size_t>((*kept)[i]) : i]);
     return result;
   }
+  int workers = 1;
 
 private:
   std::optional<std::vector<int64_t>> kept; ///< rows of a batch; nothing: all

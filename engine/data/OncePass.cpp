@@ -3,7 +3,7 @@
 
 #include "engine/data/DataCheck.h"
 #include "engine/data/ReadFailure.h"
-#include "engine/data/Samples.h"
+#include "engine/data/ReadRows.h"
 
 #include <algorithm>
 #include <numeric>
@@ -83,7 +83,8 @@ public:
 
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
   int64_t samples() const override { return count; }
-  Status intact() const override { return intactOf(files); }
+  std::vector<std::string> classes() const override { return files[0]->classes(); }
+  Status intact() const override { return failure.first(); }
   std::vector<std::string> remarks() const override {
     std::vector<std::string> all = remarksOf(files);
     for (const std::unique_ptr<Samples> &file : files)
@@ -112,18 +113,19 @@ public:
 
 private:
   Batch read(int64_t step, const std::vector<int64_t> &rows) const {
-    Batch batch = emptyBatch(shape);
+    std::vector<SamplePlace> places;
     for (int64_t row : rows) {
-      int64_t sample = step * shape.rows + row;
-      if (sample >= count) {
-        appendFilling(shape, batch);
+      SamplePlace place{0, step * shape.rows + row};
+      if (place.sample >= count) {
+        places.emplace_back(); // padding
         continue;
       }
-      size_t file = 0;
-      for (; sample >= files[file]->samples(); ++file)
-        sample -= files[file]->samples();
-      files[file]->append(sample, 0, batch);
+      for (; place.sample >= files[static_cast<size_t>(place.file)]->samples(); ++place.file)
+        place.sample -= files[static_cast<size_t>(place.file)]->samples();
+      places.push_back(place);
     }
+    Batch batch;
+    failure.keep(readRows(files, places, shape, workers, batch));
     return batch;
   }
 
@@ -141,6 +143,7 @@ private:
   BatchShape shape;
   uint64_t positions;
   int64_t count = 0;
+  ReadFailure failure;
 };
 
 } // namespace

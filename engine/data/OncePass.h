@@ -31,8 +31,13 @@ public:
   /// From now on, batches hold only these of their samples, ascending: for one of several processes. Other samples are not read, except for
   /// targets if some do not count; `counts` still covers all samples.
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
+  /// Number of threads that may compute samples of one batch at the same time, the calling one included; 0: as many as there are
+  /// processors.
+  void useWorkers(int count) { workers = count; }
   /// The files that it reads.
   const std::vector<std::string> &paths() const { return read; }
+  /// The names of the classes that folders of pictures state, by number; empty if they state none.
+  virtual std::vector<std::string> classes() const { return {}; }
   /// An error once a file could not be read any more: later batches are not valid data.
   virtual Status intact() const = 0;
   /// Remarks on legal but surprising data, a sentence each.
@@ -53,6 +58,7 @@ public:
 protected:
   /// The rows that batches hold, out of `rows`.
   std::vector<int64_t> keptOf(int64_t rows) const;
+  int workers = 1;
 
 private:
   std::vector<std::string> read;

@@ -1,8 +1,10 @@
 #include "engine/data/PictureSamples.h"
 
+#include "engine/data/ClassNames.h"
 #include "engine/data/NumberText.h"
 #include "engine/files/ClassFolders.h"
 #include "engine/program/PrintText.h"
+#include "engine/readable/Printable.h"
 
 #include <algorithm>
 
@@ -15,6 +17,10 @@ std::vector<int64_t> withoutOnes(std::vector<int64_t> sizes) {
   return sizes;
 }
 
+bool feedsClasses(const DataGroup &group) {
+  return std::any_of(group.feeds.begin(), group.feeds.end(), [](const DataFeed &feed) { return feed.isClass; });
+}
+
 } // namespace
 
 Result<std::unique_ptr<Samples>> PictureSamples::open(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use) {
@@ -24,9 +30,8 @@ Result<std::unique_ptr<Samples>> PictureSamples::open(const DataPlan &plan, size
     return status;
   samples->part.emplace(samples->count, plan.split, file);
   if (samples->samples() > 0 && !use.counts) { // a picture that does not fit is found before the training
-    Batch trial = emptyBatch(shape);
-    samples->append(0, 0, trial);
-    status = samples->intact();
+    Batch trial = batchOf(shape, 1);
+    status = samples->write(0, 0, trial, 0);
   }
   return status.ok() ? Result<std::unique_ptr<Samples>>(std::move(samples)) : status;
 }
@@ -82,18 +87,11 @@ Status PictureSamples::checkFolder(const DataGroup &group) {
 /// A class is a number in all folders of a group, so they must have the same classes.
 Status PictureSamples::checkClasses(const DataGroup &group) const {
   const std::string &path = group.files[number].path, &first = group.files[0].path;
-  if (number == 0 || std::none_of(group.feeds.begin(), group.feeds.end(), [](const DataFeed &feed) { return feed.isClass; }))
+  if (number == 0 || !feedsClasses(group))
     return {};
   TRY(std::vector<std::string> expected, files::classesIn(first));
-  const std::vector<std::string> &classes = folder->classes();
-  auto [here, there] = std::mismatch(classes.begin(), classes.end(), expected.begin(), expected.end());
-  if (here == classes.end() && there == expected.end())
-    return {};
-  std::string difference = here == classes.end()     ? "'" + path + "' has no class folder '" + *there + "', '" + first + "' has one"
-                           : there == expected.end() ? "'" + path + "' has a class folder '" + *here + "', '" + first + "' has none"
-                                                     : "class " + engine::number(here - classes.begin()) + " of '" + path + "' is '" +
-                                                           *here + "', that of '" + first + "' is '" + *there + "'";
-  return Status::badInput(difference + "; give the folders of a data block sub-folders of the same names");
+  std::string difference = classDifference({"'" + path + "'", folder->classes()}, {"'" + first + "'", expected});
+  return difference.empty() ? Status() : Status::badInput(difference + "; give the folders of a data block sub-folders of the same names");
 }
 
 /// Errors begin after the name of the file.
@@ -187,15 +185,11 @@ Result<pictures::Picture> PictureSamples::picture(size_t index, int64_t item, in
   if (!found.ok())
     return found;
   pictures::Draws draws(use.seed, number, static_cast<uint64_t>(epoch), static_cast<uint64_t>(item));
-  found =
-      pictures::prepare(std::move(*found), use.trains ? plan.training : plan.evaluation, {sizes[sizes.size() - 2], sizes.back()}, draws);
+  found = pictures::prepare(std::move(*found), steps(), {sizes[sizes.size() - 2], sizes.back()}, draws);
   return found.ok() ? std::move(found) : Status(found.status().code(), which + " has " + found.status().message());
 }
 
-template <typename T> Status PictureSamples::appendTo(std::vector<T> &values, const DataFeed &feed, int64_t item, int64_t epoch) const {
-  size_t before = values.size();
-  values.resize(before + shape.inputs[feed.input].elementsOfSample());
-  T *to = values.data() + before;
+template <typename T> Status PictureSamples::writeTo(T *to, const DataFeed &feed, int64_t item, int64_t epoch) const {
   if (feed.isClass) {
     *to = static_cast<T>(folder->classOf(item));
     return {};
@@ -216,15 +210,26 @@ template <typename T> Status PictureSamples::appendTo(std::vector<T> &values, co
   return {};
 }
 
-void PictureSamples::append(int64_t sample, int64_t epoch, Batch &batch) const {
+Status PictureSamples::write(int64_t sample, int64_t epoch, Batch &batch, size_t row) const {
   int64_t item = (*part)(sample);
   for (const DataGroup &group : plan.groups)
-    for (const DataFeed &feed : group.feeds)
-      std::visit([&](auto &values) { failure.keep(appendTo(values, feed, item, epoch)); }, batch[feed.input]);
+    for (const DataFeed &feed : group.feeds) {
+      auto write = [&](auto &values) { return writeTo(rowOf(values, shape.inputs[feed.input], row), feed, item, epoch); };
+      TRY_STATUS(std::visit(write, batch[feed.input]));
+    }
+  return {};
 }
 
 std::string PictureSamples::description() const {
   return "'" + plan.groups[0].files[number].path + "' has " + engine::number(samples()) + (samples() == 1 ? " sample" : " samples");
+}
+
+std::vector<std::string> PictureSamples::classes() const {
+  std::vector<std::string> names;
+  if (folder && feedsClasses(plan.groups[0]))
+    for (const std::string &name : folder->classes())
+      names.push_back(readable::printableName(name));
+  return names;
 }
 
 std::string PictureSamples::name(int64_t sample) const { return folder ? folder->name((*part)(sample)) : ""; }

@@ -3,7 +3,6 @@
 
 #include "engine/data/IdxFile.h"
 #include "engine/data/ImageFolder.h"
-#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
 
 #include <optional>
@@ -19,11 +18,12 @@ public:
   /// are read when their batch is made.
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use);
   int64_t samples() const override { return part->size(); }
-  void append(int64_t sample, int64_t epoch, Batch &batch) const override;
-  Status intact() const override { return failure.first(); }
+  Status write(int64_t sample, int64_t epoch, Batch &batch, size_t row) const override;
+  bool isComputed() const override { return folder || !steps().empty(); }
   std::vector<std::string> remarks() const override { return worthKnowing; }
   std::string description() const override;
   std::string name(int64_t sample) const override;
+  std::vector<std::string> classes() const override;
 
 private:
   PictureSamples(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use)
@@ -40,7 +40,8 @@ private:
   const std::string &pathOf(size_t input) const;
   Result<pictures::Picture> arrayPicture(const IdxFile &array, int64_t item) const;
   Result<pictures::Picture> picture(size_t input, int64_t item, int64_t epoch) const;
-  template <typename T> Status appendTo(std::vector<T> &values, const DataFeed &feed, int64_t item, int64_t epoch) const;
+  const std::vector<pictures::Step> &steps() const { return use.trains ? plan.training : plan.evaluation; }
+  template <typename T> Status writeTo(T *to, const DataFeed &feed, int64_t item, int64_t epoch) const;
 
   DataPlan plan;
   size_t number; ///< of the file
@@ -51,7 +52,6 @@ private:
   std::optional<ImageFolder> folder;
   std::optional<SamplePart> part;
   std::vector<std::string> worthKnowing;
-  ReadFailure failure;
 };
 
 } // namespace npar::engine

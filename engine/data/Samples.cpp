@@ -20,13 +20,6 @@ Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, 
   return std::unique_ptr<Samples>(new TensorSamples(std::move(*data), plan.split, file));
 }
 
-Status intactOf(const std::vector<std::unique_ptr<Samples>> &files) {
-  for (const std::unique_ptr<Samples> &file : files)
-    if (Status status = file->intact(); !status.ok())
-      return status;
-  return {};
-}
-
 std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files) {
   std::vector<std::string> all;
   for (const std::unique_ptr<Samples> &file : files)
@@ -35,21 +28,12 @@ std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &
   return all;
 }
 
-Batch emptyBatch(const BatchShape &shape) {
+Batch batchOf(const BatchShape &shape, size_t rows) {
   Batch batch;
   for (const InputShape &input : shape.inputs)
-    batch.push_back(withInputType(input.type, [](auto element) { return InputValues(std::vector<decltype(element)>()); }));
+    batch.push_back(withInputType(
+        input.type, [&](auto element) { return InputValues(std::vector<decltype(element)>(rows * input.elementsOfSample())); }));
   return batch;
-}
-
-void appendFilling(const BatchShape &shape, Batch &batch) {
-  for (size_t i = 0; i < batch.size(); ++i)
-    std::visit(
-        [&](auto &values) {
-          using T = std::remove_reference_t<decltype(values[0])>;
-          values.resize(values.size() + shape.inputs[i].elementsOfSample(), static_cast<T>(shape.inputs[i].ignore.value_or(0)));
-        },
-        batch[i]);
 }
 
 } // namespace npar::engine

@@ -21,10 +21,11 @@ public:
   virtual ~Samples() = default;
   /// Number of samples of the opened part.
   virtual int64_t samples() const = 0;
-  /// Adds a sample to a batch that has a list of the right type for each input. `epoch`: which random changes it has, if it has any.
-  virtual void append(int64_t sample, int64_t epoch, Batch &batch) const = 0;
-  /// An error once the file could not be read any more.
-  virtual Status intact() const { return {}; }
+  /// Writes a sample to a row of a batch that batchOf has made. `epoch`: which random changes it has, if it has any. An error leaves
+  /// unspecified values in the row. Different rows can be written at the same time.
+  virtual Status write(int64_t sample, int64_t epoch, Batch &batch, size_t row) const = 0;
+  /// True if a sample takes so much computation that several should be written at the same time.
+  virtual bool isComputed() const { return false; }
   /// Remarks on legal but surprising data, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
   /// Describes trailing data that do not fill a sample, in a sentence; otherwise empty. An evaluation reports them.
@@ -33,6 +34,8 @@ public:
   virtual std::string description() const = 0;
   /// The name of a sample that is a file: "ants/0013.jpg"; empty if it is none.
   virtual std::string name(int64_t) const { return ""; }
+  /// The names of the classes that a folder states, by number, as printable text; empty if it states none.
+  virtual std::vector<std::string> classes() const { return {}; }
 };
 
 /// Opens file number `file` of each group, for the part that the plan names. Refuses errors that the file alone shows, with sample,
@@ -40,14 +43,14 @@ public:
 /// that counts.
 Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use = {});
 
-/// An error once one of the files could not be read any more.
-Status intactOf(const std::vector<std::unique_ptr<Samples>> &files);
 /// The remarks on all files.
 std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files);
 
-/// A batch without samples.
-Batch emptyBatch(const BatchShape &shape);
-/// Adds a padding sample, which does not count: zeros, and targets of the value that the program ignores.
-void appendFilling(const BatchShape &shape, Batch &batch);
+/// A batch of `rows` samples, all zeros.
+Batch batchOf(const BatchShape &shape, size_t rows);
+/// The values of an input in one row of a batch.
+template <typename T> T *rowOf(std::vector<T> &values, const InputShape &input, size_t row) {
+  return values.data() + row * input.elementsOfSample();
+}
 
 } // namespace npar::engine

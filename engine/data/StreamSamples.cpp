@@ -84,7 +84,7 @@ Status StreamSamples::readDocuments(const DataFile &file, const Split &split, ui
   return {};
 }
 
-void StreamSamples::append(int64_t sample, int64_t, Batch &batch) const {
+Status StreamSamples::write(int64_t sample, int64_t, Batch &batch, size_t row) const {
   int64_t begin, end = data.tokens->size();
   if (documents.empty()) {
     begin = part(sample) * length;
@@ -95,11 +95,11 @@ void StreamSamples::append(int64_t sample, int64_t, Batch &batch) const {
     begin = document.begin + (sample - document.first) * length, end = document.end;
   }
   std::lock_guard<std::mutex> lock(recent->mutex);
-  if (!failure.keep(readInto(recent->window, begin, std::max(begin, std::min(end, begin + length + farthest)))))
-    return appendFilling(shape, batch); // which intact() tells
+  TRY_STATUS(readInto(recent->window, begin, std::max(begin, std::min(end, begin + length + farthest))));
   const TokenWindow &window = recent->window;
   for (const DataFeed &feed : feeds)
-    std::visit([&](auto &values) { appendTo(values, feed, window, begin, end); }, batch[feed.input]);
+    std::visit([&](auto &values) { writeTo(rowOf(values, shape.inputs[feed.input], row), feed, window, begin, end); }, batch[feed.input]);
+  return {};
 }
 
 /// Samples in their own order are read many at once: of short ones most time goes into calls of the system.
@@ -120,15 +120,15 @@ Status StreamSamples::readInto(TokenWindow &window, int64_t begin, int64_t end) 
 
 /// The check of values saw that they fit.
 template <typename T>
-void StreamSamples::appendTo(std::vector<T> &values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const {
+void StreamSamples::writeTo(T *values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const {
   auto ignored = static_cast<T>(shape.inputs[feed.input].ignore.value_or(0)); // the mask is refused where the program ignores none
-  for (int64_t i = begin + feed.shift, last = i + length; i < last; ++i)
+  for (int64_t i = begin + feed.shift, last = i + length; i < last; ++i, ++values)
     if (feed.valid)
-      values.push_back(static_cast<T>(i < end));
+      *values = static_cast<T>(i < end);
     else if (i >= end)
-      values.push_back(ignored);
+      *values = ignored;
     else
-      values.push_back(feed.shift == 0 || window.isTarget(i) ? static_cast<T>(window.at(i)) : ignored);
+      *values = feed.shift == 0 || window.isTarget(i) ? static_cast<T>(window.at(i)) : ignored;
 }
 
 std::string StreamSamples::leftOver() const {

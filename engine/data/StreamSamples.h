@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/data/DataCheck.h"
-#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
 
 #include <algorithm>
@@ -17,8 +16,7 @@ class StreamSamples final : public Samples {
 public:
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape);
   int64_t samples() const override { return count; }
-  void append(int64_t sample, int64_t epoch, Batch &batch) const override;
-  Status intact() const override { return failure.first(); }
+  Status write(int64_t sample, int64_t epoch, Batch &batch, size_t row) const override;
   std::vector<std::string> remarks() const override { return worthKnowing; }
   std::string leftOver() const override;
   std::string description() const override;
@@ -31,8 +29,7 @@ private:
   }
   Status readInto(TokenWindow &window, int64_t begin, int64_t end) const;
   Status readDocuments(const DataFile &file, const Split &split, uint64_t number, int64_t reach);
-  template <typename T>
-  void appendTo(std::vector<T> &values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const;
+  template <typename T> void writeTo(T *values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const;
 
   /// A document of the part: its tokens are [begin, end), its first sample is number `first`.
   struct Document {
@@ -47,7 +44,6 @@ private:
   SamplePart part;
   std::vector<Document> documents; ///< empty: the stream is one piece
   std::vector<std::string> worthKnowing;
-  ReadFailure failure;
   struct Recent {
     std::mutex mutex;
     TokenWindow window; ///< the tokens read last

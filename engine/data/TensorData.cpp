@@ -188,29 +188,26 @@ Result<std::vector<uint8_t>> TensorData::read(size_t index, uint64_t first, uint
   return status.ok() ? Result(std::move(bytes)) : status;
 }
 
-void TensorData::append(int64_t sample, Batch &batch) const {
+Status TensorData::write(int64_t sample, Batch &batch, size_t row) const {
   for (size_t i = 0; i < batch.size(); ++i)
-    appendTo(i, static_cast<uint64_t>(sample), batch[i]);
+    TRY_STATUS(writeInput(i, static_cast<uint64_t>(sample), batch[i], row));
+  return {};
 }
 
-void TensorData::appendTo(size_t index, uint64_t sample, InputValues &lists) const {
+Status TensorData::writeInput(size_t index, uint64_t sample, InputValues &lists, size_t row) const {
   uint64_t size = shape.inputs[index].elementsOfSample();
-  Result<std::vector<uint8_t>> bytes = read(index, sample * size, size);
-  failure.keep(bytes.status());
+  TRY(std::vector<uint8_t> bytes, read(index, sample * size, size));
   std::visit(
       [&](auto &list) {
-        size_t before = list.size();
-        list.resize(before + size);
-        auto *values = list.data() + before;
-        if (!bytes.ok())
-          return;
+        auto *values = rowOf(list, shape.inputs[index], row);
         using T = std::remove_reference_t<decltype(*values)>;
         if constexpr (std::is_same_v<T, float>)
-          widen(tensors[index].type, bytes->data(), size, values);
+          widen(tensors[index].type, bytes.data(), size, values);
         else
-          forIntegers(tensors[index], *bytes, [&](uint64_t i, int64_t value) { return values[i] = static_cast<T>(value), true; });
+          forIntegers(tensors[index], bytes, [&](uint64_t i, int64_t value) { return values[i] = static_cast<T>(value), true; });
       },
       lists);
+  return {};
 }
 
 std::string TensorSamples::description() const {

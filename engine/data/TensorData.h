@@ -1,7 +1,6 @@
 // Training data as tensors: one for each input in safetensors files, whose first dimension is the samples.
 #pragma once
 
-#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
 #include "engine/safetensors/Safetensors.h"
 
@@ -25,10 +24,8 @@ public:
 
   int64_t samples() const { return count; }
   const std::vector<std::string> &remarks() const { return worthKnowing; }
-  /// Adds a sample to each input's list. Data that can no longer be read become zeros, and intact() returns the error.
-  void append(int64_t sample, Batch &batch) const;
-  /// The first error in reading since the files were opened.
-  Status intact() const { return failure.first(); }
+  /// Writes a sample to a row of each input's list. An error if it can no longer be read.
+  Status write(int64_t sample, Batch &batch, size_t row) const;
   /// The first input's file.
   const std::string &path() const { return places[0].path; }
 
@@ -42,7 +39,7 @@ private:
   Status checkIntegers(size_t index);
   Status checkFloats(size_t index) const;
   Result<std::vector<uint8_t>> read(size_t index, uint64_t first, uint64_t count) const;
-  void appendTo(size_t index, uint64_t sample, InputValues &values) const;
+  Status writeInput(size_t index, uint64_t sample, InputValues &lists, size_t row) const;
 
   std::vector<TensorPlace> places; ///< by input
   BatchShape shape;
@@ -50,7 +47,6 @@ private:
   std::vector<StoredTensor> tensors;                   ///< by input
   int64_t count = 0;
   std::vector<std::string> worthKnowing;
-  ReadFailure failure;
 };
 
 /// The samples of one part of the data.
@@ -58,8 +54,7 @@ class TensorSamples final : public Samples {
 public:
   TensorSamples(TensorData data, const Split &split, size_t file) : data(std::move(data)), part(this->data.samples(), split, file) {}
   int64_t samples() const override { return part.size(); }
-  void append(int64_t sample, int64_t, Batch &batch) const override { data.append(part(sample), batch); }
-  Status intact() const override { return data.intact(); }
+  Status write(int64_t sample, int64_t, Batch &batch, size_t row) const override { return data.write(part(sample), batch, row); }
   std::vector<std::string> remarks() const override { return data.remarks(); }
   std::string description() const override;
 

@@ -42,6 +42,7 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
          (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +
+         (record.dataWait ? ",\"data_wait_seconds\":" + jsonNumber(*record.dataWait) : "") +
          (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) +
          (record.products.empty() ? "" : ",\"products\":" + jsonString(record.products)) + "}";
 }

@@ -34,6 +34,7 @@ struct StepRecord {
   std::vector<LossRecord> losses = {};               ///< each of the log's losses
   std::vector<double> logged = {};                   ///< each of the numbers that the model logs
   double time = 0;                                   ///< seconds since 1970, for formats that have them
+  std::optional<double> dataWait = std::nullopt;     ///< seconds spent waiting for the batch; absent: not measured
   std::string products = {};                         ///< order of products of bf16 from this step on; empty: not written
 };
 
@@ -87,7 +88,8 @@ const LogFormat &logFormatOf(const std::string &path);
 /// The line of a step without its end: {"schema":1,"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
 /// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, "logged" numbers,
 /// with fp16 "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, "valid_tokens", "epoch" with
-/// "sample", "batch_hash" and "products" where they are known; another unit replaces "tokens"; NaN and infinity are null.
+/// "sample", "data_wait_seconds", "batch_hash" and "products" where they are known; another unit replaces "tokens"; NaN and infinity are
+/// null.
 std::string stepLine(const StepRecord &record, const LogShape &shape = {});
 
 /// True if a row of training step `row` may follow `last` in a log that is cut before `step`; then sets `last` to it.

@@ -105,6 +105,8 @@ public:
       values.add("valid_tokens", static_cast<double>(*step.validTokens));
     if (step.epoch)
       values.add("epoch", static_cast<double>(*step.epoch));
+    if (step.dataWait)
+      values.add("data_wait_seconds", *step.dataWait);
     for (size_t i = 0; i < shape.losses.size() && i < step.losses.size(); ++i)
       values.add("loss/" + shape.losses[i], step.losses[i].value);
     for (size_t i = 0; i < shape.logged.size() && i < step.logged.size(); ++i)

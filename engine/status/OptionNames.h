@@ -14,6 +14,7 @@ enum class Option {
   DataOrder,
   EvaluateData,
   EvaluateEvery,
+  Fresh,
   Full,
   Hosts,
   Kind,
@@ -33,7 +34,7 @@ enum class Option {
 /// True in the libraries of tools/api, which set it when they are loaded; false in the driver.
 inline bool optionsAreMembers = false;
 
-/// The flag, and the member or function of npar.h. Only the driver has a mask.
+/// The flag, and the member or function of npar.h. Only the driver has `fresh` and `mask`.
 struct OptionSpelling {
   const char *flag, *member;
 };
@@ -56,6 +57,8 @@ inline OptionSpelling spellingOf(Option option) {
     return {"--eval-data", "evaluate_data"};
   case Option::EvaluateEvery:
     return {"--eval-every", "evaluate_every"};
+  case Option::Fresh:
+    return {"--fresh", "fresh"};
   case Option::Full:
     return {"--full", "any_size"};
   case Option::Hosts:

@@ -9,6 +9,7 @@
 #include "engine/files/OpenFolder.h"
 #include "engine/json/Json.h"
 #include "engine/status/OptionNames.h"
+#include "engine/training/TrainedClasses.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -133,6 +134,7 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
   position.order = data.order();
   position.epochSamples = static_cast<uint64_t>(data.samples());
   position.batch = static_cast<uint64_t>(shape.rows);
+  position.classes = data.classes();
   if (!origin)
     return {};
   if (Status status = engine::fitsProgram(*store, program); !status.ok())
@@ -155,6 +157,7 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
     return refuse("data of the kind", "'" + before.stream + "'", "'" + position.stream + "'");
   if (before.order != position.order)
     return refuse("samples in the order", "'" + before.order + "'", "'" + position.order + "'");
+  TRY_STATUS(checkClasses(position.classes, {origin->description, before.classes}));
   if (before.epochSamples != position.epochSamples)
     return refuse("data whose sample count is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;

@@ -49,6 +49,7 @@ Status RunEvaluations::open(job::Processes &processes, const engine::SessionOpti
   TRY_STATUS(processes.agree(made.status()));
   session = std::move(*made);
   data->keepRows(session->rows());
+  data->useWorkers(options.threads);
   return {};
 }
 

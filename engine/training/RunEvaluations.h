@@ -39,6 +39,8 @@ public:
   program::ProgramPointer program() const { return compiled; }
   /// The input files of the evaluations.
   std::vector<std::string> paths() const { return data ? data->paths() : std::vector<std::string>(); }
+  /// The names of the classes of the evaluations' data; empty if they have none.
+  std::vector<std::string> classes() const { return data ? data->classes() : std::vector<std::string>(); }
   /// Starts the session, which allocates the memory.
   engine::Status open(job::Processes &processes, const engine::SessionOptions &options);
 

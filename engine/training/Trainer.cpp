@@ -70,11 +70,11 @@ void Trainer::addUp(const engine::Session &session, const StepReport &report) {
   const engine::StepResult &result = report.result;
   int64_t before = report.step - outcome.first;
   if (before > 0)
-    secondsAfterFirst += report.seconds;
+    outcome.seconds += report.seconds;
   outcome.steps = report.step + 1;
   outcome.loss = report.loss, outcome.losses = result.losses;
   outcome.perSecond =
-      before > 0 ? static_cast<double>(report.amount) * static_cast<double>(before) / std::max(secondsAfterFirst, 1e-9) : report.perSecond;
+      before > 0 ? static_cast<double>(report.amount) * static_cast<double>(before) / std::max(outcome.seconds, 1e-9) : report.perSecond;
   if (result.validTokens) {
     outcome.validTokens = outcome.validTokens.value_or(0) + *result.validTokens;
     outcome.idle += *result.validTokens == 0;
@@ -101,6 +101,7 @@ Status Trainer::run(engine::Session &session, const engine::DataSource &data, in
   bool last = options.alone && shouldEnd({StepNote{observer.wantsToEnd(), {}}});
   engine::BatchReader reader(data, first, last ? first : options.steps);
   for (int64_t step = first; step < options.steps && !last; ++step) {
+    const double waitedBefore = reader.waited();
     engine::BatchReader::Read read = reader.next();
     rows = options.hashBatches ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
     if (!read.intact.ok()) { // the file was cut: missing data must not be trained on
@@ -110,6 +111,7 @@ Status Trainer::run(engine::Session &session, const engine::DataSource &data, in
     Clock::time_point begun = Clock::now();
     TRY(engine::StepResult result, session.step(read.batch, step));
     StepReport report = reportOf(step, result, std::chrono::duration<double>(Clock::now() - begun).count(), data);
+    report.waited = reader.waited() - waitedBefore;
     std::vector<StepNote> notes;
     std::transform(result.notes.begin(), result.notes.end(), std::back_inserter(notes), unpackNote);
     report.batchHash = hashOfBatch(notes);

@@ -30,13 +30,14 @@ struct StepReport {
   double loss = 0, gradNorm = 0, learningRate = 0; ///< from `result`; NaN if nothing was computed
   std::vector<double> losses;                      ///< values of result.losses; NaN if nothing was computed
   std::vector<double> logged;                      ///< result.logged; NaN if nothing was computed
-  double seconds = 0;
-  int64_t amount = 0;               ///< tokens or samples of the batch
-  double perSecond = 0;             ///< tokens or samples per second
-  std::optional<int64_t> epoch;     ///< epoch of the batch's first sample; nothing if data have no end
-  std::optional<double> epochsDone; ///< passes over the data after this step, with a fraction; nothing if data have no end
-  int64_t samplesIntoEpoch = 0;     ///< position of the batch's first sample in its epoch
-  std::string batchHash;            ///< 32 hex digits, independent of how processes divided the batch; empty without hashBatches
+  double seconds = 0;                              ///< of the step, without waiting for its batch
+  double waited = 0;                               ///< seconds spent waiting for the batch; 0 for the first step of a run
+  int64_t amount = 0;                              ///< tokens or samples of the batch
+  double perSecond = 0;                            ///< tokens or samples per second
+  std::optional<int64_t> epoch;                    ///< epoch of the batch's first sample; nothing if data have no end
+  std::optional<double> epochsDone;                ///< passes over the data after this step, with a fraction; nothing if data have no end
+  int64_t samplesIntoEpoch = 0;                    ///< position of the batch's first sample in its epoch
+  std::string batchHash; ///< 32 hex digits, independent of how processes divided the batch; empty without hashBatches
 };
 
 /// The outcome of a training run.
@@ -50,6 +51,7 @@ struct TrainingResult {
   std::vector<engine::NamedLoss> losses;            ///< losses of the last step
   double perSecond = 0;                             ///< mean of all steps except the first (warm-up), unless it is the only one
   double waited = 0;                                ///< seconds spent waiting for the next batch
+  double seconds = 0;                               ///< duration of all steps except the first, without waiting
   std::optional<int64_t> epoch;                     ///< epoch of the next sample; nothing if data have no end
   std::optional<engine::ReplicaDifference> corrupt; ///< the difference between replicas that ended the training
   int64_t compared = 0;                             ///< steps done when all replicas were last found equal
@@ -91,7 +93,6 @@ private:
   TrainingObserver &observer;
   TrainingResult outcome;
   std::vector<RowHash> rows; ///< hashes of the samples of the current batch that this process reads
-  double secondsAfterFirst = 0;
 };
 
 } // namespace npar::training

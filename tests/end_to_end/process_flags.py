@@ -97,6 +97,7 @@ DATA = {"samples": (), "tokens": ("--data", "tokens.u16", "--tokens", "u16")}
 
 ONE_RANK = (1, "cannot share|share .* rank|ranks? .*process")  # a world of one rank has nothing for a second process
 CHECKPOINT = ("--checkpoint", ("--checkpoint", "made"))
+WEIGHTS = ("--weights", ("--weights", "{model}.safetensors"))
 EVAL = ("--eval-every", ("--eval-every", "2"))
 EVAL_DATA = ("--eval-data", ("--eval-data", "tokens.u16"))
 CUDA = ("--backend", ("--backend", "cuda"))
@@ -142,6 +143,7 @@ FLAGS = {
         "--data-order": [value("--data-order", "sequential"), value("--data-order", "shuffled")],
         "--random-data": [value("--random-data", drop=("--data",))],
         "--weights": [value("--weights", "{model}.safetensors"), value("--weights", "kept-{model}"), value("--weights", "none.safetensors")],
+        "--fresh": [value("--fresh", "*", needs=(WEIGHTS,)), value("--fresh", "nothing.*", needs=(WEIGHTS,)), value("--fresh", "*")],
         "--output": [value("--output", "learned.safetensors")],
         "--checkpoint": [value("--checkpoint", "made"), value("--checkpoint", "kept-{model}")],
         "--checkpoint-every": [value("--checkpoint-every", "1", needs=(CHECKPOINT,)), value("--checkpoint-every", "3", needs=(CHECKPOINT,))],

@@ -74,7 +74,7 @@ class CheckpointTest(DriverTest):
 
     def bits(self, log):
         """What a step computed, without how fast."""
-        return [{name: value for name, value in line.items() if not name.endswith("_per_second") and name != "batch_hash"} for line in log]
+        return [{name: value for name, value in line.items() if not name.endswith(("_per_second", "data_wait_seconds", "batch_hash"))} for line in log]
 
 
 class ResumeTest(CheckpointTest):

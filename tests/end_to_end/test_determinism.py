@@ -51,7 +51,7 @@ class DeterminismTest(DriverTest):
         self.assertEqual(summary["steps"], 4)
         self.assertEqual(len(log), 4)
         for step, entry in enumerate(log):
-            self.assertEqual(list(entry), ["schema", "step", "loss", "grad_norm", "lr", "tokens", "tokens_per_second", "flops_per_second", "epoch", "sample"])
+            self.assertEqual(list(entry), ["schema", "step", "loss", "grad_norm", "lr", "tokens", "tokens_per_second", "flops_per_second", "epoch", "sample", "data_wait_seconds"])
             self.assertEqual(entry["step"], step)
             self.assertEqual(entry["tokens"], SMALL["batch"] * SMALL["length"])
             self.assertEqual(entry["sample"], step * SMALL["batch"])

@@ -50,7 +50,7 @@ class KilledTest(JobTest):
 
     @staticmethod
     def bits(line):
-        return {name: value for name, value in line.items() if not name.endswith("_per_second") and name != "batch_hash"}
+        return {name: value for name, value in line.items() if not name.endswith(("_per_second", "data_wait_seconds", "batch_hash"))}
 
     @staticmethod
     def partial(log):

@@ -96,7 +96,7 @@ class JobTest(DriverTest):
 
     def log_of(self, name):
         lines = [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
-        return [{key: value for key, value in line.items() if not key.endswith("_per_second")} for line in lines]
+        return [{key: value for key, value in line.items() if not key.endswith(("_per_second", "data_wait_seconds"))} for line in lines]
 
 
 @unittest.skipUnless(MPIS, WITHOUT)

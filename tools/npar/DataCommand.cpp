@@ -88,6 +88,8 @@ OrderedJson describe(const DataShowFlags &flags, const engine::DataPlan &plan, c
   for (const std::vector<int64_t> &part : counts)
     result["parts"].push_back(std::accumulate(part.begin(), part.end(), int64_t{0}));
   result["part"] = flags.part;
+  if (!data.classes().empty())
+    result["classes"] = data.classes();
   result["samples"] = data.samples();
   result["batch"] = shape.rows;
   result["epoch"] = flags.epoch;
@@ -131,6 +133,10 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
   if (summary["parts"].size() > 1)
     for (size_t part = 0; part < summary["parts"].size(); ++part)
       std::cout << fmt::format("  part {}: {} samples{}\n", part + 1, summary["parts"][part].get<int64_t>(), part ? "" : ", trained on");
+  if (summary.contains("classes")) {
+    const auto classes = summary["classes"].get<std::vector<std::string>>();
+    std::cout << fmt::format("  {} classes: {}\n", classes.size(), fmt::join(classes, ", "));
+  }
   int64_t samples = summary["samples"], rows = shape.rows;
   std::cout << fmt::format("  an epoch: {} samples, {} batches of {}{}\n", samples, samples / rows, rows,
                            samples % rows ? fmt::format(" and {} samples", samples % rows) : "");

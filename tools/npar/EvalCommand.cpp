@@ -13,6 +13,7 @@
 #include "engine/training/EvaluationReport.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
+#include "engine/training/TrainedClasses.h"
 #include "tools/lib/models/EvaluationProgram.h"
 #include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
@@ -264,6 +265,8 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
   if (!opened.ok())
     return opened.code();
   data = std::move(*opened);
+  if (Status status = training::checkClasses(data->classes(), training::trainedClasses(named.weights)); !status.ok())
+    return fail(status);
   if (!flags.use.quiet)
     for (const std::string &text : data->remarks())
       printRemark(text);
@@ -306,6 +309,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   if (!model.ok())
     return model.code();
   data->keepRows(model->session->rows());
+  if (Result<int> threads = job.threads(flags.use.threads); threads.ok()) // else the session has failed
+    data->useWorkers(*threads);
   if (!job.isVoice())
     logs.leave();
   if (Status claimed = job.agree(logs.claim(terminal())); !claimed.ok())

@@ -11,6 +11,7 @@
 #include "engine/program/ModelState.h"
 #include "engine/program/Words.h"
 #include "engine/safetensors/StoredType.h"
+#include "engine/training/TrainedClasses.h"
 #include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/FolderModel.h"
@@ -190,7 +191,8 @@ ExitCode runExport(ExportFlags flags) {
   Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags.type);
   if (!tensors.ok())
     return tensors.code();
-  engine::Result<foreign::ConfigText> text = foreign::configText(*config, torchType(*tensors), base);
+  engine::Result<foreign::ConfigText> text =
+      foreign::configText(*config, torchType(*tensors), base, training::trainedClasses(flags.source).names);
   if (!text.ok())
     return fail(text.status());
   ExitCode code = write(flags, **store, *tensors, text->text);

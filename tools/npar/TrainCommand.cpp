@@ -47,6 +47,8 @@ ExitCode checkFed(const RunFlags &flags) {
 
 /// Reports wrong combinations of flags before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
+  if (!flags.fresh.empty() && flags.weights.empty())
+    return fail(ExitCode::Usage, "--fresh needs --weights PATH");
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps needs --trace FILE.json");
   if (flags.device.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
@@ -260,6 +262,12 @@ Command addTrainCommand(CLI::App &driver) {
       ->check(wholeNumber());
   app->add_option("--weights", flags->weights, "initial weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
       ->type_name("PATH")
+      ->check(notEmpty());
+  app->add_option("--fresh", flags->fresh,
+                  "with --weights: parameters that get their initial values instead, such as a head for other classes; * matches any text; "
+                  "can be repeated")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
       ->check(notEmpty());
   app->add_option("-o,--output", flags->saveWeights, "write the final weights to this file")
       ->type_name("FILE.safetensors")

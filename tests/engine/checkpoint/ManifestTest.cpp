@@ -59,6 +59,18 @@ TEST(Manifest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->lossScale, 65536);
 }
 
+// Data without names of classes leave the manifest as earlier versions wrote it.
+TEST(Manifest, KeepsTheNamesOfClasses) {
+  Manifest manifest = small();
+  EXPECT_EQ(manifestText(manifest).find("classes"), std::string::npos);
+  manifest.data[0].classes = {"ants", "b\"ees, \u00e9"};
+  Result<Manifest> read = parseManifest(manifestText(manifest), "here");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->data[0].classes, manifest.data[0].classes);
+  EXPECT_NE(refusal(forged("\"batch\":16", "\"batch\":16,\"classes\":[1]")).find("a class is not a string"), std::string::npos);
+  EXPECT_NE(refusal(forged("\"batch\":16", "\"batch\":16,\"classes\":7")).find("'classes' is not a list"), std::string::npos);
+}
+
 TEST(Manifest, NoBitCanChange) {
   std::string text = manifestText(small());
   for (size_t bit = 0; bit < text.size() * 8; ++bit) {

@@ -148,6 +148,35 @@ TEST_F(WeightsTest, freshParametersKeepTheirValues) {
   EXPECT_EQ(*session->readFloat("w1"), std::vector<float>(4, 2.0f));
 }
 
+// What the caller names is not read, whatever the file has of it, and gets the values of a run that begins.
+TEST_F(WeightsTest, whatTheCallerNamesIsNotRead) {
+  use({{CheckpointRuleKind::Same, "head", "w1"}});
+  std::vector<float> drawn = *session->readFloat("w1");
+  for (const auto &others : std::vector<std::vector<std::pair<std::string, std::vector<int64_t>>>>{
+           {}, {{"w1", {4}}}, {{"w1", {7, 2}}}, {{"w1", {4}}, {"head", {3}}}, {{"w1.bias", {3}}}}) {
+    std::vector<std::pair<std::string, std::vector<int64_t>>> tensors = {{"w0", {4}}};
+    tensors.insert(tensors.end(), others.begin(), others.end());
+    write(tensors);
+    ASSERT_TRUE(session->write("w1", std::vector<double>(4, 9.0)).ok());
+    Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path, {"*1*"});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(loaded->asked, std::vector<std::string>{"w1"});
+    EXPECT_EQ(*session->readFloat("w0"), std::vector<float>(4, 2.0f));
+    EXPECT_EQ(*session->readFloat("w1"), drawn);
+  }
+  EXPECT_EQ(loadWeights(*session, program->root(), path, {"w1", "x.*"}).status().message(),
+            "--fresh 'x.*' matches no parameter of the model, which has 2, the last 'w1'");
+  for (const char *pattern : {"w1", "*", "w*", "*1", "w*1", "**w**1**"})
+    EXPECT_TRUE(matchesPattern(pattern, "w1")) << pattern;
+  for (const char *pattern : {"", "w", "1", "w1*1", "x*", "*w", "w1.*"})
+    EXPECT_FALSE(matchesPattern(pattern, "w1")) << pattern;
+  EXPECT_TRUE(matchesPattern("a*.b*.c", "a.b.b.cb.c"));
+  EXPECT_FALSE(matchesPattern("a*.b*.c", "a.b.b.cb.cd"));
+  write({{"w0", {4}}, {"other", {4}}});
+  EXPECT_NE(loadWeights(*session, program->root(), path, {"w1"}).status().message().find("unknown to the model: 'other'"),
+            std::string::npos);
+}
+
 // A session that drew no values has those of the file and, of what may be missing there, those that it would have drawn.
 TEST_F(WeightsTest, nothingIsDrawnInVain) {
   use({{CheckpointRuleKind::Fresh, "", "*1"}});

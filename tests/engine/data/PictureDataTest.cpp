@@ -258,9 +258,9 @@ TEST_F(PictureData, foldersOfOneBlockHaveTheSameClasses) {
   EXPECT_EQ(refused(plan, shape), "class 0 of '" + second + "' is 'bird', that of '" + first + "' is 'cat'" + help);
   std::filesystem::rename(second + "/bird", second + "/cat");
   std::filesystem::rename(second + "/dog", folder + "/dog");
-  EXPECT_EQ(refused(plan, shape), "'" + second + "' has no class folder 'dog', '" + first + "' has one" + help);
+  EXPECT_EQ(refused(plan, shape), "'" + second + "' has no class 'dog', '" + first + "' has one" + help);
   std::swap(plan.groups[0].files[0], plan.groups[0].files[1]);
-  EXPECT_EQ(refused(plan, shape), "'" + first + "' has a class folder 'dog', '" + second + "' has none" + help);
+  EXPECT_EQ(refused(plan, shape), "'" + first + "' has a class 'dog', '" + second + "' has none" + help);
   plan.groups[0].feeds.pop_back(); // pictures alone have no classes
   EXPECT_EQ(refused(plan, pictureShape(1, {3, 2, 2}, /*labels=*/false)), "");
 }
@@ -279,6 +279,41 @@ TEST_F(PictureData, damageIsFoundAtItsBatch) {
   EXPECT_NE((*source)->intact().message().find("cannot read picture '" + folder + "/photos/ant/c.png': its PNG data are damaged: "),
             std::string::npos)
       << (*source)->intact().message();
+}
+
+// Any number of threads makes the same batches, in training and evaluation, and finds the first damaged picture of a batch.
+TEST_F(PictureData, threadsMakeTheSameBatches) {
+  for (int i = 0; i < 40; ++i)
+    picture("photos/ant/" + std::to_string(10 + i) + ".png", 5 + i % 7, 4 + i % 5, static_cast<uint8_t>(5 * i));
+  DataPlan plan = folders();
+  plan.order = Order::Shuffled;
+  plan.training = {{PictureStepKind::RandomResizedCrop, {0.1, 1, 0.75, 1.3}}, {PictureStepKind::Flip, {0.5}}};
+  plan.evaluation = {{PictureStepKind::Resize, {}}};
+  BatchShape shape = pictureShape(20, {3, 4, 4});
+  auto one = DataSource::open(plan, 9, shape), many = DataSource::open(plan, 9, shape);
+  auto pass = OncePass::open(plan, shape, 1), passes = OncePass::open(plan, shape, 1);
+  ASSERT_TRUE(one.ok() && many.ok() && pass.ok() && passes.ok());
+  EXPECT_EQ((*one)->classes(), std::vector<std::string>{"ant"});
+  EXPECT_EQ((*pass)->classes(), std::vector<std::string>{"ant"});
+  (*many)->useWorkers(8), (*passes)->useWorkers(8);
+  for (int64_t step = 0; step < 5; ++step)
+    EXPECT_EQ((*one)->batch(step), (*many)->batch(step)) << step;
+  for (int64_t step = 0; step < 2; ++step)
+    EXPECT_EQ((*pass)->batch(step).batch, (*passes)->batch(step).batch) << step;
+  EXPECT_TRUE((*many)->intact().ok()) << (*many)->intact().message();
+
+  std::vector<SamplePlace> places = (*one)->places(0);
+  for (size_t row : {size_t{3}, size_t{7}, size_t{19}})
+    std::filesystem::resize_file(folder + "/photos/" + (*one)->nameOf(places[row]), 50);
+  for (int workers : {1, 8}) {
+    auto source = DataSource::open(plan, 9, shape);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    (*source)->useWorkers(workers);
+    (*source)->batch(0);
+    EXPECT_NE((*source)->intact().message().find("cannot read picture '" + folder + "/photos/" + (*one)->nameOf(places[3])),
+              std::string::npos)
+        << (*source)->intact().message();
+  }
 }
 
 // The same sample is changed in another way in each epoch, and in the same way whatever the batch, the place in the order and the process.

@@ -47,6 +47,10 @@ TEST(StepLogTest, epochAndSampleStandWhereDataHaveAnEnd) {
   record.epoch = 2, record.sample = 48;
   EXPECT_EQ(Json::parse(stepLine(record))["epoch"], 2);
   EXPECT_EQ(Json::parse(stepLine(record))["sample"], 48);
+  EXPECT_FALSE(Json::parse(stepLine(record)).contains("data_wait_seconds"));
+  record.dataWait = 0.25;
+  EXPECT_EQ(Json::parse(stepLine(record))["data_wait_seconds"], 0.25);
+  EXPECT_NE(tensorBoardEvents().row({}, record).find("data_wait_seconds"), std::string::npos);
 }
 
 TEST(StepLogTest, oneObjectPerLine) {

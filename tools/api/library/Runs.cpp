@@ -197,6 +197,7 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
     TRY(engine::DataPlan from, engine::planOf(data, root, trainer.shape));
     TRY(source, engine::DataSource::open(from, trainer.options.seed, trainer.shape));
   }
+  source->useWorkers(trainer.options.threads);
   for (const std::string &text : source->remarks())
     host.remark(text);
   TRY_STATUS(checkpoints.goOn(root, *source, trainer.shape));

@@ -258,6 +258,13 @@ void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
   (*object)[entry.key.substr(begin)] = jsonOf(entry.value);
 }
 
+/// Writes the names of labels as transformers does, with the numbers as keys and as values.
+void nameLabels(const std::vector<std::string> &classes, OrderedJson &json) {
+  json["id2label"] = json["label2id"] = OrderedJson::object();
+  for (size_t i = 0; i < classes.size(); ++i)
+    json["id2label"][std::to_string(i)] = classes[i], json["label2id"][classes[i]] = i;
+}
+
 } // namespace
 
 Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored) {
@@ -307,7 +314,8 @@ Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std
   return config;
 }
 
-Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
+Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base,
+                              const std::vector<std::string> &classes) {
   OrderedJson json = {{"architectures", OrderedJson::array()}, {"model_type", config.family}};
   bool copied = false;
   if (!base.empty()) {
@@ -328,6 +336,9 @@ Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string
     write(entry, json);
   if (!type.empty())
     json["torch_dtype"] = type;
+  const bool named = json.contains("num_labels") && json["num_labels"] == classes.size();
+  if (named)
+    nameLabels(classes, json);
   ConfigText result;
   if (!copied) {
     // Null because transformers would replace missing special tokens by those of the published models.
@@ -336,7 +347,7 @@ Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string
         json[key] = nullptr;
         result.unknown.emplace_back(key);
       }
-    if (json.contains("num_labels"))
+    if (json.contains("num_labels") && !named)
       result.unknown.emplace_back("id2label");
   }
   result.text = json.dump(2) + "\n";

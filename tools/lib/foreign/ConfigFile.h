@@ -26,6 +26,8 @@ struct ConfigText {
 
 /// The text of a model's config.json: its family's entries, its class and the type of its weights ("float32"; empty: left out). Other
 /// values, such as special tokens and dropout, are copied from the file at `base`, which may be empty, if it is of the same family.
-engine::Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base);
+/// `classes`: names of the labels, if they are known.
+engine::Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base,
+                                      const std::vector<std::string> &classes = {});
 
 } // namespace npar::foreign

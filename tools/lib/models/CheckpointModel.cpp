@@ -34,7 +34,10 @@ Result<FolderModel> modelOfCheckpoint(const std::string &folder) {
     TRY_STATUS(checkText((*store)->folder(), text));
   FolderModel model;
   model.model = (*store)->folder() + "/model/" + call.text;
-  model.settings = call.settings, model.config = call.config;
+  model.settings = call.settings, model.config = call.config, model.train = call.train;
+  for (const std::string &setting : call.others)
+    if (setting.rfind("data=", 0) == 0) // the data block, of several
+      model.settings.push_back(setting);
   model.folder = (*store)->folder();
   return model;
 }

@@ -15,6 +15,7 @@ struct FolderModel {
   std::vector<std::string> settings; ///< `key=value`
   std::string folder;                ///< contains the weights and possibly a tokenizer's files
   std::string config = {};           ///< named configuration of the model's constants; empty: none
+  std::string train = {};            ///< train block of a checkpoint, if one was chosen; else empty
 };
 
 /// The model of a checkpoint, or of the newest checkpoint in a folder: the copy of its text, compared with the hash in the manifest.

@@ -48,6 +48,8 @@ Result<NamedModel> nameModel(const models::ModelOptions &given, const std::strin
     named.options.settings.insert(named.options.settings.begin(), folder.settings.begin(), folder.settings.end());
     if (!folder.config.empty() && !named.options.config)
       named.options.config = folder.config;
+    if (!folder.train.empty() && !named.options.train)
+      named.options.train = folder.train;
     if (named.weights.empty())
       named.weights = named.folder;
   } else if (named.weights.empty()) {

@@ -29,6 +29,7 @@ struct RunFlags {
   int64_t every = 0, keep = 0; ///< steps between two of them, 0: only at the end; how many stay, 0: all
   bool resume = false;
   std::vector<std::string> logs;
+  std::vector<std::string> fresh; ///< patterns of parameters that --weights does not set
   std::string weights, saveWeights, trace, nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given

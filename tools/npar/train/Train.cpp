@@ -13,6 +13,7 @@
 #include "engine/runtime/NotFinite.h"
 #include "engine/runtime/Session.h"
 #include "engine/training/RunCheckpoints.h"
+#include "engine/training/TrainedClasses.h"
 #include "engine/training/Trainer.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/npar/job/CheckSameFiles.h"
@@ -105,10 +106,26 @@ public:
     for (size_t i = 0; i < result.losses.size(); ++i)
       losses.push_back({report.losses[i], result.losses[i].counted});
     double rate = flags.device.backend != "null" ? program.flops() / std::max(report.seconds, 1e-9) : 0;
-    training.log = logs.append(engine::StepRecord{
-        report.step, report.loss, report.gradNorm, report.learningRate, report.amount, report.perSecond, result.lossScale, result.skipped,
-        result.validTokens, report.batchHash, report.epoch, report.samplesIntoEpoch, rate, peak > 0 ? rate / peak : 0, result.groupNorms,
-        std::move(losses), report.logged, secondsSince1970(), std::exchange(products, "")});
+    training.log = logs.append(engine::StepRecord{report.step,
+                                                  report.loss,
+                                                  report.gradNorm,
+                                                  report.learningRate,
+                                                  report.amount,
+                                                  report.perSecond,
+                                                  result.lossScale,
+                                                  result.skipped,
+                                                  result.validTokens,
+                                                  report.batchHash,
+                                                  report.epoch,
+                                                  report.samplesIntoEpoch,
+                                                  rate,
+                                                  peak > 0 ? rate / peak : 0,
+                                                  result.groupNorms,
+                                                  std::move(losses),
+                                                  report.logged,
+                                                  secondsSince1970(),
+                                                  report.waited,
+                                                  std::exchange(products, "")});
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
@@ -153,14 +170,18 @@ Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
   }));
 }
 
-/// Gives the parameters what --weights names.
-ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session &session, const program::Program &program) {
+/// Gives the parameters what --weights names. `classes`: names of those of the data.
+ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session &session, const program::Program &program,
+              const std::vector<std::string> &classes) {
   std::optional<engine::GivenSettings> given = flags.model.given();
   if (std::string others = given ? engine::otherSettings(weights, *given) : ""; !others.empty() && !flags.quiet)
     printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", weights, others));
+  if (flags.fresh.empty() && !flags.quiet)
+    if (std::string text = engine::classDifference({"these data", classes}, training::trainedClasses(weights)); !text.empty())
+      printRemark("warning: " + text + "; --fresh PATTERN gives a head its initial values");
   Result<engine::UnstoredParameters> unstored = [&] {
     Waiting waiting("loading '" + weights + "'");
-    return engine::loadWeights(session, program, weights);
+    return engine::loadWeights(session, program, weights, flags.fresh);
   }();
   if (!unstored.ok())
     return fail(unstored.status());
@@ -265,6 +286,10 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   std::unique_ptr<engine::DataSource> data;
   if (ExitCode code = job.agree(lookAtData(flags, root, plan, shape, checkpoints, data)); code != ExitCode::Good)
     return code;
+  std::string difference =
+      engine::classDifference({"the data of evaluations", evaluations.classes()}, {"the training data", data->classes()});
+  if (ExitCode code = job.agree(difference.empty() ? ExitCode::Good : fail(Status::badInput(difference))); code != ExitCode::Good)
+    return code;
   Outcome<std::string> weights = checkpoints.resumes() ? Outcome<std::string>(std::string()) : findWeights(flags, job);
   if (!weights.ok())
     return weights.code();
@@ -304,7 +329,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   job.phase("loading weights or a checkpoint");
   ExitCode loaded = ExitCode::Good;
   if (!flags.weights.empty() && !checkpoints.resumes())
-    loaded = load(*weights, flags, **session, root);
+    loaded = load(*weights, flags, **session, root, data->classes());
   else if (!flags.weights.empty() && !flags.quiet)
     printRemark(fmt::format("'{}' is not used: training resumes from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
@@ -314,6 +339,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (Status status = job.agree(logs.begin(logShapeOf(root, training.unit, evaluations), checkpoints.firstStep())); !status.ok())
     return fail(status);
   data->keepRows((*session)->rows());
+  data->useWorkers(options.threads);
   if (ExitCode code = reported(evaluations.open(job, options)); code != ExitCode::Good)
     return code;
   if (ExitCode code = goOnFromBest(job, checkpoints, evaluations); code != ExitCode::Good)

@@ -6,6 +6,7 @@
 #include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iostream>
 
@@ -23,6 +24,10 @@ void remark(const RunFlags &flags, const Training &training, const RunCheckpoint
   if (evaluations.isStuck() && training.steps < flags.steps)
     printRemark(fmt::format("stopped after {} of {} steps: {} evaluations were no better than that of step {}, {} {:.6g}", training.steps,
                             flags.steps, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
+  if (training.waited > std::max(1.0, 0.02 * (training.waited + training.seconds)))
+    printRemark(fmt::format("the steps waited {:.1f} s for data, {:.0f} % of the training's time: making a batch takes longer than a step; "
+                            "give --threads more processors, or smaller files",
+                            training.waited, 100 * training.waited / (training.waited + training.seconds)));
   if (training.idle)
     printRemark(fmt::format("{} of {} batches had no counting target: their loss and gradients are 0", training.idle, training.steps));
   if (training.notFinite && flags.nonfinite == "continue")
