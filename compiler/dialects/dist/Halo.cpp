@@ -60,7 +60,7 @@ static LogicalResult verifyNear(Operation *op, StringAttr over, ArrayAttr axes, 
     return op->emitOpError("names no mesh axis");
   if (splits != wanted && !(mayBeWhole && splits.empty()))
     return op->emitOpError() << "has an operand whose axis " << over << " is not split over " << axes;
-  if (result != nearType(x, over, suffix, wanted, result.getDimSize(dim), mesh))
+  if (result.getRank() != x.getRank() || result != nearType(x, over, suffix, wanted, result.getDimSize(dim), mesh))
     return op->emitOpError() << "has a result of type " << result << " for an operand of type " << x;
   return success();
 }
@@ -137,7 +137,7 @@ static Scalar memberOf(Body &body, Type type, StringAttr axis) {
   return offset.make<arith::DivUIOp>(offset, body.integer(sizeOf(type, axis)));
 }
 
-/// x at the loops' indices but along `over`, where `loop` is the axis of the result.
+/// x at the loops' indices, and at `entry` along `over`.
 static Scalar extractAt(Body &body, Type x, Value lowered, StringAttr over, Scalar entry) {
   SmallVector<Scalar> indices;
   for (StringAttr axis : axesOf(x))

@@ -91,3 +91,12 @@ module attributes {dist.mesh = #dist.mesh<sp = 2>} {
   // expected-error-re @below {{has an edge of type {{.*}} for 2 entries}}
   %y = dist.halo %x with %e : !e of "row" {axes = ["sp"], step = 4, first = -2, entries = 8, spread = 1, fill = 0.0} : !x -> !h
 }
+
+// -----
+!x = tensor<4x3xf32, #dist.layout<row : 8 {sp}, column : 3>>
+!h = tensor<3xf32, #dist.layout<column : 3>>
+module attributes {dist.mesh = #dist.mesh<sp = 2>} {
+  %x = "test.source"() : () -> !x
+  // expected-error @below {{has a result of type}}
+  %y = dist.halo %x of "row" {axes = ["sp"], step = 4, first = -1, entries = 8, spread = 1, fill = 0.0} : !x -> !h
+}
