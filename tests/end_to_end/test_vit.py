@@ -94,7 +94,7 @@ class VitTest(DriverTest):
         return folder, weights
 
     def test_pictures_of_a_folder(self):
-        """Resized and cropped bytes, normalised by the model, have the loss of floats as a processor makes them."""
+        """Bytes of a folder, cropped and normalised by the model, have the loss of floats as a processor makes them."""
         for number, color in enumerate([(200, 20, 20), (20, 190, 30), (25, 35, 180)] * 2):
             place = self.folder / "photos" / "abc"[number % 3]
             place.mkdir(parents=True, exist_ok=True)

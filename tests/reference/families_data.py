@@ -31,7 +31,7 @@ def pictures(kind):
 
 
 def data(kind, pad, segments=True):
-    """{input: (type, shape, values)} of a task: masked, sentence, translate one of LABELLED, whose texts may be pairs, or one of PICTURES."""
+    """{input: (type, shape, values)} of a task: masked, sentence, translate, one of LABELLED, whose texts may be pairs, or one of PICTURES."""
     if kind in PICTURES:
         return pictures(kind)
     chance = random.Random(kind)
