@@ -9,11 +9,15 @@ namespace npar::engine {
 
 namespace {
 
-/// Limits on the columns (rows) of C for which A (B) is read in place: with more, packing costs little, and makes a panel contiguous.
-constexpr int64_t mostColumns = 512, mostRows = 512;
+/// Limits on the columns of C for which A is read in place: with more, packing costs little, and makes a panel contiguous. The larger one
+/// is for at least `leastDepth` k: shorter calls take longer with an address for each row.
+constexpr int64_t mostColumns = 128, mostColumnsOfDeep = 256, leastDepth = 256;
 
-/// Limit on the bytes from one k of B to the next: the lines of a pass stay in the second-level cache.
-constexpr int64_t mostStepBytes = 1024;
+/// Limit on the rows of C for which B is read in place.
+constexpr int64_t mostRows = 512;
+
+/// Limit on the bytes from one k of B to the next: lines that are far apart take one page each. Windows read each line several times.
+constexpr int64_t mostStepBytes = 512, mostStepBytesOfWindows = 1024;
 
 /// Shorter runs of k take longer than packing.
 constexpr int64_t leastRun = 3;
@@ -26,7 +30,8 @@ Product::InPlace Product::chooseInPlace() const {
   if (!kernels.multiplyPlacedA)
     return InPlace::Neither;
   const int64_t bytes = sumBytes(shape.type), run = shape.aWalk ? shape.aWalk->runLength() : shape.k;
-  const bool placesA = shape.n <= mostColumns && !shape.aTransposed && run >= leastRun && !rowsCollide();
+  const bool placesA =
+      shape.n <= (shape.k < leastDepth ? mostColumns : mostColumnsOfDeep) && !shape.aTransposed && run >= leastRun && !rowsCollide();
   if (placesA && shape.n <= shape.m)
     return InPlace::A;
   const int64_t across = shape.bWalk ? shape.bWalk->segmentLength() : shape.n,
