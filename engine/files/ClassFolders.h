@@ -1,4 +1,4 @@
-// Which folders and files of a folder of pictures belong to the data: engine/data reads them, and fingerprints cover the same ones.
+// Finds the classes in a folder of pictures. Readers and fingerprints ask here, so a fingerprint covers exactly the data that is read.
 #pragma once
 
 #include "engine/status/Status.h"

@@ -1,4 +1,4 @@
-// What holds pictures: inputs of a program, and files of a data block.
+// Tells whether an input of a program or a file of a data block has pictures.
 #pragma once
 
 #include "engine/program/Elements.h"

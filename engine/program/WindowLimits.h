@@ -1,4 +1,4 @@
-// What products that walk windows can have: the loader refuses more, and the kernels hold it in arrays.
+// Limits of products that walk windows. The loader refuses more, and the kernels have arrays of these sizes.
 #pragma once
 
 namespace npar::program {

@@ -20,7 +20,7 @@ PLANS = """
 * mixtral  samples  ep=2 cp=2 tp=2 open=4
   mixtral  samples  ep=2 pp=2
   mixtral  samples  ep=2 pp=2 schedule=interleaved
-* mixtral  samples  ep=2 pp=2 schedule=zb_v
+  mixtral  samples  ep=2 pp=2 schedule=zb_v
   mixtral  samples  ep=2 pp=2 schedule=dualpipe_v batch=16
   mixtral  samples  ep=2 pp=2 tp=2 schedule=dualpipe_v again=block batch=16
   mixtral  samples  ep=2 dp=2 zero=1
@@ -93,11 +93,11 @@ PLANS = """
   deepseek samples  ep=4 pp=2 sequences=1 compute=bf16 seed=2
   deepseek samples  ep=2 cp=2 compute=tf32
   mixtral  samples  ep=2 buffer=1.1
-* mixtral  samples  ep=4 open=2 buffer=1
+  mixtral  samples  ep=4 open=2 buffer=1
   mixtral  samples  ep=4 buffer=1 again=block
   mixtral  samples  ep=8 buffer=1.5 sequences=1 open=6
   mixtral  samples  ep=2 cp=2 tp=2 open=4 buffer=1
-* mixtral  samples  ep=4 pp=2 sequences=1 schedule=zb_v buffer=1 dp=2 zero=2
+* mixtral  samples  ep=4 pp=2 sequences=1 schedule=zb_v buffer=1 dp=2 zero=2 open=2
   mixtral  samples  ep=2 chosen=1 buffer=0.4
   mixtral  samples  ep=1 buffer=0.3 pp=2
   mixtral  samples  ep=4 experts=6 way=gather buffer=1 zero=1

@@ -5,6 +5,7 @@
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/Unrounded.h"
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
@@ -233,8 +234,6 @@ private:
       else if (auto grouped = dyn_cast<GroupedOp>(op); grouped && isRounded(grouped))
         grouped.setTf32(true);
   }
-
-  static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
   /// Operations that compute integers from floats take floats of any type, but all of one type: the position of a maximum is searched in
   /// the values that gave it.

@@ -14,9 +14,9 @@ struct Place {
   uint32_t address, port;
 };
 
-class Meeting {
+class Rendezvous {
 public:
-  explicit Meeting(const TcpJob &job) : job(job), deadline(job.seconds), terms{job.name, job.process, job.processes, job.key} {}
+  explicit Rendezvous(const TcpJob &job) : job(job), deadline(job.seconds), terms{job.name, job.process, job.processes, job.key} {}
   Result<TcpMeeting> run();
 
 private:
@@ -34,7 +34,7 @@ private:
   std::vector<uint32_t> first; ///< addresses of process 0's host
 };
 
-Result<TcpMeeting> Meeting::run() {
+Result<TcpMeeting> Rendezvous::run() {
   if (job.processes > mostProcesses)
     return Status::badInput("a job of " + std::to_string(job.processes) + " processes is too large for TCP, which joins " +
                             std::to_string(mostProcesses) + " at most");
@@ -44,7 +44,7 @@ Result<TcpMeeting> Meeting::run() {
 }
 
 /// Looks process 0's host up; without a key only this host itself may be meant.
-Status Meeting::findFirst() {
+Status Rendezvous::findFirst() {
   Result<std::vector<uint32_t>> found = addressesOf(job.address);
   if (!found.ok())
     return found.status();
@@ -61,7 +61,7 @@ Status Meeting::findFirst() {
   return {};
 }
 
-Result<TcpMeeting> Meeting::asFirst() {
+Result<TcpMeeting> Rendezvous::asFirst() {
   // A name may stand for the loopback too on its own host: other hosts do not reach that.
   std::stable_partition(first.begin(), first.end(), [](uint32_t address) { return !isLoopback(address); });
   auto own = std::find_if(first.begin(), first.end(), isOwnAddress);
@@ -96,7 +96,7 @@ Result<TcpMeeting> Meeting::asFirst() {
   return meeting;
 }
 
-Result<std::vector<Place>> Meeting::readPlaces(int socket) const {
+Result<std::vector<Place>> Rendezvous::readPlaces(int socket) const {
   std::vector<Place> places(job.processes);
   if (Status status = receiveExactly(socket, places.data(), places.size() * sizeof(Place), "process 0", deadline); !status.ok())
     return status;
@@ -107,7 +107,7 @@ Result<std::vector<Place>> Meeting::readPlaces(int socket) const {
   return places;
 }
 
-Result<TcpMeeting> Meeting::asOther() {
+Result<TcpMeeting> Rendezvous::asOther() {
   TcpMeeting meeting;
   meeting.sockets.resize(job.processes);
   Listener listener;
@@ -147,6 +147,6 @@ Result<TcpMeeting> Meeting::asOther() {
 
 } // namespace
 
-Result<TcpMeeting> meetByTcp(const TcpJob &job) { return Meeting(job).run(); }
+Result<TcpMeeting> meetByTcp(const TcpJob &job) { return Rendezvous(job).run(); }
 
 } // namespace npar::engine

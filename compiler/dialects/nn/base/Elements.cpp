@@ -35,6 +35,8 @@ std::optional<program::ElementType> nn::elementTypeOf(Type elementOrTensor) {
   return std::nullopt;
 }
 
+bool nn::isFloat(Type elementOrTensor) { return isa<FloatType>(getElementTypeOrSelf(elementOrTensor)); }
+
 bool nn::isNarrow(Type elementOrTensor) {
   std::optional<program::ElementType> element = elementTypeOf(elementOrTensor);
   return element && program::isNarrow(*element);

@@ -12,6 +12,9 @@ std::optional<program::ElementType> elementTypeOf(mlir::Type elementOrTensor);
 
 mlir::Type typeOf(program::ElementType type, mlir::MLIRContext *context);
 
+/// True for an element type of floats and for a tensor of them.
+bool isFloat(mlir::Type elementOrTensor);
+
 /// bf16 or f16: what mixed precision computes in (program::isNarrow).
 bool isNarrow(mlir::Type elementOrTensor);
 

@@ -1,5 +1,6 @@
 // Integers and truth values: verifiers, the gradient of a choice, meaning.
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
@@ -18,8 +19,6 @@ void nn::addInteger(NnDialect &dialect) {
 }
 
 //===- Verifiers ---------------------------------------------------------------------------------------------------------===//
-
-static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
 /// The result has the axes of the operands, all of them and no others.
 static LogicalResult verifyBroadcast(Operation *op) {

@@ -1,4 +1,5 @@
 // Sums, maxima and broadcasts.
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
@@ -77,8 +78,6 @@ static Value logical(Body &body, Type type, Type result) {
   }
   return all;
 }
-
-static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
 LogicalResult SumOp::lower(Lowering &lowering) {
   return lowering.reduce(*this, getX(), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
