@@ -36,7 +36,8 @@ void ModelElaborator::setInitial(Parameter &parameter, const ast::Expression &in
     return;
   }
   reporter.fail(init.location,
-                std::string("a ") + (parameter.untrained ? "state" : "parameter") + " starts as zeros, ones, normal(deviation) or uniform(bound)",
+                std::string("a ") + (parameter.untrained ? "state" : "parameter") +
+                    " starts as zeros, ones, normal(deviation) or uniform(bound)",
                 isName ? didYouMean(init.text, {"zeros", "ones", "normal", "uniform"}) : Helps());
 }
 

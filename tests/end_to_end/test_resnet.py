@@ -1,4 +1,4 @@
-"""ResNet: torchvision's and Hugging Face's names and values, every gradient and 20 steps of SGD as PyTorch computes them, the same function under every plan."""
+"""ResNet: names and values of torchvision and Hugging Face, gradients and 20 steps of SGD as PyTorch computes them, the same function under every plan."""
 
 import json
 import unittest
@@ -17,8 +17,8 @@ train momentum for ResNet {{
 }}
 train gradients for ResNet {{ batch {pictures.BATCH} optimizer Sgd(lr = 1.0) }}
 """
-SMALL = {"batch": 8, "micro": 4, "depths": [1, 1, 1, 1], "widths": [4, 4, 8, 8], "first": 4, "height": 18, "width": 17, "classes": 4, "samples": 4, "compute": "f64",
-         "mesh.dp": 1}  # fmt: skip
+SMALL = {"batch": 8, "micro": 4, "depths": [1, 1, 1, 1], "widths": [4, 4, 8, 8], "first": 4, "height": 18, "width": 17, "classes": 4, "samples": 4,
+         "compute": "f64", "mesh.dp": 1}  # fmt: skip
 DEEP = {"kind": "bottleneck", "widths": [8, 8, 16, 16]}
 PLANS = {
     "dp, groups over ranks": {"mesh.dp": 2, "samples": 8},
@@ -100,7 +100,7 @@ class ResnetTest(DriverTest):
                 self.assertIn(said, refused.error)
 
     def test_plans(self):
-        for name in sample(PLANS, "dp, groups over ranks", "channels of bottlenecks", "pipeline", "zero 3, channels", "rows"):
+        for name in sample(PLANS, "dp, groups over ranks", "pipeline", "zero 3, channels", "rows of bottlenecks"):
             with self.subTest(name):
                 report = self.npar_json("verify", "resnet", *settings(constants({**SMALL, **PLANS[name]})), code=None)
                 self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
@@ -152,8 +152,8 @@ class ResnetTest(DriverTest):
 
     def test_initial_values(self):
         """torchvision's: convolutions by the fan out, the head uniform, with zero_init_residual the last norm of each block at 0."""
-        self.npar("run", "resnet", "--plan", "none", *settings({"height": 32, "width": 32, "batch": 2, "samples": 2, "zero_init_residual": "true", "lr": 0}), "--random-data",
-                  "--steps", 1, "--output", "out.safetensors", "--quiet")  # fmt: skip
+        sizes = settings({"height": 32, "width": 32, "batch": 2, "samples": 2, "zero_init_residual": "true", "lr": 0})
+        self.npar("run", "resnet", "--plan", "none", *sizes, "--random-data", "--steps", 1, "--output", "out.safetensors", "--quiet")
         found = {name: list(tensor.values) for name, tensor in safetensors_file.read(self.folder / "out.safetensors").items()}
         conv, head = found["layer4.1.conv1.weight"], found["fc.weight"] + found["fc.bias"]
         self.assertAlmostEqual((sum(value * value for value in conv) / len(conv)) ** 0.5, (2 / (512 * 9)) ** 0.5, delta=1e-4)

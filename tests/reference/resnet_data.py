@@ -1,4 +1,4 @@
-"""Small networks with the shapes of ResNet-18 and ResNet-50, their weights by torchvision's names, and pictures: the recording script and the test share them."""
+"""Small networks of the shapes of ResNet-18 and ResNet-50, their weights by torchvision's names, and pictures, for the recording scripts and the test."""
 
 import math
 import random

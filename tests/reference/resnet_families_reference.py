@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """transformers' ResNetForImageClassification in float64, on small networks: its configuration, its tensors with their types and shapes, logits of an
-evaluation, and the loss of a batch in training. The weights come from resnet_data.py. With folders as arguments it loads what npar exported, and lists what did not fit.
+evaluation, and the loss of a batch in training. The weights come from resnet_data.py. With folders as arguments it loads what npar exported, and lists
+what did not fit.
 
 Needs PyTorch and transformers; the test needs only the file it wrote. In this folder:
     python3 resnet_families_reference.py

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ResNet in plain PyTorch and float64, with torchvision's names, on the small networks of resnet_data.py: losses of 20 steps of SGD with momentum and
-decay, where each group of samples is a forward pass of its own, every gradient of the first step, parameters and buffers afterwards, and logits of an evaluation.
+decay, where each group of samples is a forward pass of its own, every gradient of the first step, parameters and buffers afterwards, and logits of an
+evaluation.
 
 Needs PyTorch; the test needs only the file it wrote. In this folder:
     python3 resnet_reference.py

@@ -56,9 +56,8 @@ std::vector<std::string> exportedTypes() {
 /// The name in transformers of the type that all tensors of floats have; empty if their types differ.
 std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
   auto allAre = [&](const program::ElementRow &row) {
-    return std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) {
-      return each.type == row.storedWord || each.type == engine::countWord;
-    });
+    return std::all_of(tensors.begin(), tensors.end(),
+                       [&](const engine::TensorToStore &each) { return each.type == row.storedWord || each.type == engine::countWord; });
   };
   for (const program::ElementRow &row : program::elementRows)
     if (isFloating(row.type) && allAre(row))

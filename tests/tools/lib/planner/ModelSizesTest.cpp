@@ -79,6 +79,7 @@ TEST(ModelSizes, OwnAxesAreThoseOfWeightsThatBlocksKeep) {
 TEST(ModelSizes, OwnAxesOfTheLibraryAreExperts) {
   const std::map<std::string, std::vector<std::string>> others = {
       {"phi3", {"mixed"}},                          // queries, keys and values as one weight, whose rows only a plan of its own can split
+      {"resnet", {"kh", "kw", "inner4"}},           // what the convolutions of all blocks, and those of the last stage, have
       {"mnist_cnn", {"second", "row3", "column3"}}, // what both convolutions and the first linear layer have
       {"qwen2_moe", {"shared_hidden", "expert"}},   // not the single gate of the shared expert
       {"deepseek", {"shared_hidden", "dense_hidden", "latent"}}}; // not the sum of a head's features
