@@ -1,9 +1,10 @@
 #include "engine/data/ReadRows.h"
 
-#include "engine/backends/cpu/Workers.h"
+#include "engine/device/HandOver.h"
 #include "engine/runtime/WorkerCount.h"
 
 #include <algorithm>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 namespace npar::engine {
@@ -38,7 +39,20 @@ Status readRows(const std::vector<std::unique_ptr<Samples>> &files, const std::v
   if (workerCount(workers) > 1 && rows > 1 &&
       std::any_of(files.begin(), files.end(), [](const auto &file) { return file->isComputed(); })) {
     tbb::task_arena arena(workerCount(workers), 1, tbb::task_arena::priority::low); // a step that runs meanwhile gets its workers first
-    arena.execute([&] { forEachPart(rows, make); });
+    HandOver begin, end;
+    begin.give();
+    arena.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<int64_t>(0, rows, 1),
+          [&](const tbb::blocked_range<int64_t> &range) NPAR_TAKES_OVER {
+            begin.take();
+            for (int64_t row = range.begin(); row != range.end(); ++row)
+              make(row);
+            end.give();
+          },
+          tbb::simple_partitioner());
+    });
+    end.take();
   } else {
     for (int64_t row = 0; row < rows; ++row)
       make(row);

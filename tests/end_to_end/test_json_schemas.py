@@ -74,10 +74,12 @@ FIRST = [
     ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
     ("train", "train two.npar --steps 1 --set compute=bf16 --log narrow.jsonl --quiet"),
     ("train", "train two.npar --machine own.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
+    ("train", "train pictures.npar --steps 1 --checkpoint pictures --quiet"),
 ]
 THEN = [
     ("train", f"{RUN} --steps 1 --backend null"),
     ("checkpoint-show", "checkpoint show run"),
+    ("checkpoint-show", "checkpoint show pictures"),
     ("checkpoint-verify", "checkpoint verify run"),
     ("checkpoint-diff", "checkpoint diff run other", 3),
     ("checkpoint-diff", "checkpoint diff w.safetensors two.safetensors", 3),
