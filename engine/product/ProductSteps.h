@@ -1,4 +1,4 @@
-// What the loops of a product hand from one to the next, inside this folder.
+// The values that each loop of a product hands to the next one. Only this folder uses them.
 #pragma once
 
 #include "engine/product/Product.h"
@@ -58,7 +58,7 @@ struct Product::Pass {
   int64_t depth;
   bool first, last;
   const char *a, *b;
-  /// From one panel of B to the next.
+  /// The distance between panels of B, in bytes.
   int64_t panelBytesB;
   /// Not null: rows of A in place.
   const RunsOfRows *runs = nullptr;

@@ -1,4 +1,4 @@
-// What ranks lack for their windows, counted entry by entry.
+// Compares the entries that ranks lack for their windows with a count of single entries.
 #include "compiler/dialects/dist/Reach.h"
 
 #include <gtest/gtest.h>
