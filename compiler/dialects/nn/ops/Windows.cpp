@@ -124,9 +124,9 @@ static Value throughProduct(OpBuilder &builder, WindowsOp op, Value gradient) {
   return EinsumOp::create(builder, op.getLoc(), op.getX().getType(), adjoint(builder, op, a), b, product.getTf32Attr());
 }
 
-/// If the gradient has one entry per position (pooling), its windows are those of the positions' gradients, and nothing of the size of all
-/// windows is written: of max pooling with `ties = "first"` each entry of x compares the kept places of the windows it is in, of average
-/// pooling it adds them.
+/// If the gradient has one entry per position (pooling), this takes the windows of that entry, so that nothing of the size of all windows
+/// is written. An entry of x adds the gradients of the windows that it is in (average pooling), or of those whose first largest entry it
+/// is.
 static Value throughPositions(OpBuilder &builder, WindowsOp op, Value gradient) {
   auto hasPositionsOnly = [&](Type type) {
     for (unsigned i = 0; i < op.getOver().size(); ++i)

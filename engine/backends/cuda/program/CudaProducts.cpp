@@ -181,7 +181,7 @@ Code CudaProducts::launch(const Product &product, const ProductAddresses &operan
 }
 
 Code CudaProducts::launchWalks(const Product &product, const ProductAddresses &operands, Handle stream) const {
-  for (const WalkedLaunch &walk : product.walks) {
+  for (const WalkedLaunch &walk : *product.walks) {
     WalkedProductParameters parameters = walk.parameters;
     ProductParameters &p = parameters.product;
     p.a = operands.a + static_cast<uint64_t>(walk.a), p.b = operands.b + static_cast<uint64_t>(walk.b);
@@ -214,7 +214,7 @@ void CudaProducts::start(uint32_t index, ProductAddresses operands, ThreadWork &
     if (product.plan)
       library->start(*product.plan, here.a, here.b, here.c, work, product.words);
     else
-      work.note(product.walks.empty() ? launch(product, here, stream) : launchWalks(product, here, stream), product.words);
+      work.note(product.walks ? launchWalks(product, here, stream) : launch(product, here, stream), product.words);
   }
 }
 

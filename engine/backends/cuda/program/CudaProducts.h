@@ -5,6 +5,8 @@
 #include "engine/backends/cuda/library/LibraryProducts.h"
 #include "engine/backends/cuda/program/WalkedProduct.h"
 
+#include <optional>
+
 namespace npar::engine::cuda {
 
 /// Who multiplies: npar's own kernels, with the processor's bits; cuBLASLt where a trial at load gave npar's own bits ("matching");
@@ -42,9 +44,9 @@ private:
     std::vector<Loop> outer; ///< loops of the batch that are launches
     int64_t inner = 1;       ///< indices of a launch
     std::string words;
-    std::vector<WalkedLaunch> walks;             ///< if windows walk its operands
-    const LibraryProducts::Plan *plan = nullptr; ///< null: npar's own kernel
-    std::vector<Loop> around;                    ///< loops that are launches of the library
+    std::optional<std::vector<WalkedLaunch>> walks; ///< if windows walk its operands; none where nothing is added to C
+    const LibraryProducts::Plan *plan = nullptr;    ///< null: npar's own kernel
+    std::vector<Loop> around;                       ///< loops that are launches of the library
   };
   Status add(const program::Matmul &matmul, const std::string &what);
   /// Divides the loops of the batch between a launch and the launches.

@@ -131,6 +131,16 @@ TEST(CudaNumbers, ConvolutionsHaveTheBitsOfTheProcessor) {
     }
 }
 
+// No k counts, as spreading leaves a remainder everywhere: C stays as it is, or becomes zeros.
+TEST(CudaNumbers, AConvolutionWithoutAnyK) {
+  for (bool accumulates : {false, true}) {
+    const Convolution c{1, 8, 1, 2, 1, 0, 0, 1, 4, 3, accumulates};
+    program::MatmulT p = productOf(c, ConvolutionKind::ImageGradient, ElementType::F32, ElementType::F32);
+    p.windowed->a->windows[0]->steps = {0, 2, 0, 0, 0, 0}, p.windowed->a->windows[0]->before = 1;
+    expectProduct(p, size_t(c.results()), size_t(c.weights()), size_t(c.images()), /*special=*/false);
+  }
+}
+
 // Operands that are denormal, as half of their exponents make many sums.
 TEST(CudaNumbers, ProductsOfNumbersOfEveryKind) {
   for (auto [type, result] : kindsOfProducts) {
