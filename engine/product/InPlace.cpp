@@ -2,8 +2,7 @@
 // meet each of its elements.
 #include "engine/product/ProductSteps.h"
 
-#include <cstring>
-#include <vector>
+#include <algorithm>
 
 namespace npar::engine {
 
@@ -37,7 +36,7 @@ Product::InPlace Product::chooseInPlace() const {
   const int64_t across = shape.bWalk ? shape.bWalk->segmentLength() : shape.n,
                 down = shape.bWalk ? shape.bWalk->outerStride() : shape.bStride;
   const bool placesB = shape.m <= mostRows && !shape.bTransposed && !shape.sharesB && !shape.continues && across % kernels.columns == 0 &&
-                       down * bytes <= mostStepBytes;
+                       down * bytes <= (shape.bWalk ? mostStepBytesOfWindows : mostStepBytes);
   return placesB ? InPlace::B : placesA ? InPlace::A : InPlace::Neither;
 }
 
