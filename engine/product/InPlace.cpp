@@ -93,15 +93,4 @@ void Product::placeSteps(const Strip &strip, const void **steps) const {
   }
 }
 
-void Product::multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const {
-  const char *b = pass.b + panel * pass.panelBytesB;
-  if (pass.runs)
-    kernels.multiplyPlacedA(*pass.runs, b, tile, stride, pass.usedRows, pass.first);
-  else if (pass.steps)
-    kernels.multiplyPlacedB(pass.depth, pass.a, shape.aTransposed, pass.steps + panel * pass.stepsAcross, tile, stride, pass.usedRows,
-                            pass.first);
-  else
-    kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, stride, pass.usedRows, pass.first);
-}
-
 } // namespace npar::engine
