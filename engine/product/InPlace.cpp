@@ -2,8 +2,7 @@
 // meet each of its elements.
 #include "engine/product/ProductSteps.h"
 
-#include <cstring>
-#include <vector>
+#include <algorithm>
 
 namespace npar::engine {
 
@@ -37,7 +36,7 @@ Product::InPlace Product::chooseInPlace() const {
   const int64_t across = shape.bWalk ? shape.bWalk->segmentLength() : shape.n,
                 down = shape.bWalk ? shape.bWalk->outerStride() : shape.bStride;
   const bool placesB = shape.m <= mostRows && !shape.bTransposed && !shape.sharesB && !shape.continues && across % kernels.columns == 0 &&
-                       down * bytes <= mostStepBytes;
+                       down * bytes <= (shape.bWalk ? mostStepBytesOfWindows : mostStepBytes);
   return placesB ? InPlace::B : placesA ? InPlace::A : InPlace::Neither;
 }
 
@@ -92,17 +91,6 @@ void Product::placeSteps(const Strip &strip, const void **steps) const {
       steps[i] = strip.b + ((strip.k + i) * shape.bStride + strip.column + j) * sumBytes(shape.type);
     std::fill_n(steps + strip.depth, stepsAhead, steps[strip.depth - 1]);
   }
-}
-
-void Product::multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const {
-  const char *b = pass.b + panel * pass.panelBytesB;
-  if (pass.runs)
-    kernels.multiplyPlacedA(*pass.runs, b, tile, stride, pass.usedRows, pass.first);
-  else if (pass.steps)
-    kernels.multiplyPlacedB(pass.depth, pass.a, shape.aTransposed, pass.steps + panel * pass.stepsAcross, tile, stride, pass.usedRows,
-                            pass.first);
-  else
-    kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, stride, pass.usedRows, pass.first);
 }
 
 } // namespace npar::engine

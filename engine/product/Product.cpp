@@ -332,6 +332,17 @@ Product::TileRows Product::rowsOf(int64_t row, int usedRows) const {
   return rows;
 }
 
+inline void Product::multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const {
+  const char *b = pass.b + panel * pass.panelBytesB;
+  if (pass.runs)
+    kernels.multiplyPlacedA(*pass.runs, b, tile, stride, pass.usedRows, pass.first);
+  else if (pass.steps)
+    kernels.multiplyPlacedB(pass.depth, pass.a, shape.aTransposed, pass.steps + panel * pass.stepsAcross, tile, stride, pass.usedRows,
+                            pass.first);
+  else
+    kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, stride, pass.usedRows, pass.first);
+}
+
 void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) const {
   const int64_t bytes = resultBytes(shape);
   bool readsC = inC ? !pass.first : pass.last && shape.accumulate, prefetches = kernels.prefetchesResult && readsC;

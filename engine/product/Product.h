@@ -99,7 +99,7 @@ private:
   void multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const;
   void multiplyStrip(const Strip &strip) const;
   void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
-  void multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const;
+  inline void multiplyTile(const Pass &pass, int64_t panel, char *tile, int64_t stride) const;
   void multiplyEdge(const Strip &strip, const Pass &pass, int64_t panel, int64_t column, int usedColumns) const;
   void runThin(int64_t part, const ProductOperands &operands, char *own) const;
   TileRows rowsOf(int64_t row, int usedRows) const;
