@@ -31,7 +31,7 @@ const char *wordOf(MeasureKind kind);
 const char *wordOf(ProductOrder order);
 const char *wordOf(Grouping grouping);
 
-/// Whether initial values of this kind have a number: the deviation, the bound, or the value itself.
+/// Returns true if initial values of this kind have a number: the deviation, the bound, or the value itself.
 bool hasNumber(InitKind kind);
 
 /// The value that a word stands for; none when no value has this word.
