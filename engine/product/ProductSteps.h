@@ -1,4 +1,4 @@
-// The values that each loop of a product hands to the next one. Only this folder uses them.
+// Blocks, strips and passes: the structures that the loops of a product pass on. Only this folder includes them.
 #pragma once
 
 #include "engine/product/Product.h"
@@ -58,7 +58,7 @@ struct Product::Pass {
   int64_t depth;
   bool first, last;
   const char *a, *b;
-  /// The distance between panels of B, in bytes.
+  /// Bytes from one panel of B to the next.
   int64_t panelBytesB;
   /// Not null: rows of A in place.
   const RunsOfRows *runs = nullptr;

@@ -87,9 +87,9 @@ struct TileKernels {
   void (*packRowsA)(const void *const *rows, int64_t depth, void *panel) = nullptr;
   void (*packStepsA)(const void *const *steps, int64_t depth, void *panel) = nullptr;
   void (*packStepsB)(const void *const *steps, int64_t depth, void *panel) = nullptr;
-  /// Does what `multiply` does, with rows of A in place. It is null where the elements in memory are not those of panels.
+  /// Does what `multiply` does, with rows of A in place; null where the elements in memory are not those of panels.
   void (*multiplyPlacedA)(const RunsOfRows &a, const void *bPanel, void *tile, int64_t stride, int usedRows, bool first) = nullptr;
-  /// Does what `multiply` does, with B in place: `steps` has the address of the tile's first column for each of `depth` k, and of `stepsAhead`
+  /// Does what `multiply` does, with B in place: it gets the address of the tile's first column for each of `depth` k, and of `stepsAhead`
   /// more that are only prefetched. All of the tile's columns exist. Null where multiplyPlacedA is.
   void (*multiplyPlacedB)(int64_t depth, const void *aPanel, bool aTransposed, const void *const *steps, void *tile, int64_t stride,
                           int usedRows, bool first) = nullptr;

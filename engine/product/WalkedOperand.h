@@ -43,8 +43,8 @@ public:
   /// are copied. Places of the other lines up to `width` are readable. Requires !runsAcross(); there are depth / runLength() + 2 runs at
   /// most.
   int64_t placeRuns(const void *data, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth, const Runs &runs) const;
-  /// Gives the places of panels of `width` lines, from `line` on, for each of [k, k + depth). The places of a panel begin
-  /// `stepsAcross` after the previous panel's. Requires runsAcross(); the lines of a panel are in one segment.
+  /// Gives the places of panels of `width` lines, from `line` on, for each of [k, k + depth). The places of one panel
+  /// begin `stepsAcross` after those of the previous one. Requires runsAcross(); the lines of a panel are in one segment.
   void placeSteps(const void *data, int64_t line, int64_t lines, int64_t width, int64_t k, int64_t depth, int64_t stepsAcross,
                   const void **steps) const;
 
