@@ -148,7 +148,7 @@ TEST_F(WeightsTest, freshParametersKeepTheirValues) {
   EXPECT_EQ(*session->readFloat("w1"), std::vector<float>(4, 2.0f));
 }
 
-// What the caller names is not read, whatever the file has of it, and gets the values of a run that begins.
+// Parameters that the caller names are not read from the file and get the values of a new run.
 TEST_F(WeightsTest, whatTheCallerNamesIsNotRead) {
   use({{CheckpointRuleKind::Same, "head", "w1"}});
   std::vector<float> drawn = *session->readFloat("w1");
