@@ -12,8 +12,8 @@ struct ClassNames {
   std::vector<std::string> names;
 };
 
-/// Names the first difference: "class 0 of 'photos' is 'bird', that of 'pictures' is 'ant'". The result is empty if the classes are the
-/// same, or if one of the two has no names.
+/// The first difference in a sentence, "class 0 of 'photos' is 'bird', that of 'pictures' is 'ant'"; empty if the names are equal, or if
+/// one of the two has none.
 std::string classDifference(const ClassNames &here, const ClassNames &there);
 
 } // namespace npar::engine

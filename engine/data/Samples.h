@@ -24,7 +24,7 @@ public:
   /// Writes a sample to a row of a batch that batchOf has made. `epoch`: which random changes it has, if it has any. An error leaves
   /// unspecified values in the row. Different rows can be written at the same time.
   virtual Status write(int64_t sample, int64_t epoch, Batch &batch, size_t row) const = 0;
-  /// True if a sample is expensive to compute: several are then written at the same time.
+  /// True if samples are expensive to compute, so that several should be written at the same time.
   virtual bool isComputed() const { return false; }
   /// Remarks on legal but surprising data, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }

@@ -3,6 +3,7 @@
 import gzip
 import json
 import pathlib
+import re
 import shutil
 import struct
 import unittest
@@ -102,6 +103,21 @@ class DigitsTest(FinetuneTest):
         self.assertIn("class 0 of the data of evaluations is 'four', that of the training data is 'eight'", refused)
         (self.folder / "former" / "zzz").rename(self.folder / "former" / "five")
         self.assertEqual(self.npar_json("eval", best, "--data", "former", "--quiet"), right)
+
+    def test_an_export_names_the_labels(self):
+        """As transformers does, in a family whose files have a number of labels. A file of weights has no names."""
+        self.write_digits()
+        (self.folder / "m.npar").write_text(MODEL.read_text() + 'family "halves" for Halves { take "num_labels", "id2label.#" = classes else 2 }\n')
+        self.npar("train", "m.npar", "--train", "base", "--set", "data=former", "--set", "together=1", "--steps", 1, "--checkpoint", "run", "--quiet")
+        self.npar("export", "run", "--output", "exported")
+        config = json.loads((self.folder / "exported" / "config.json").read_text())
+        self.assertEqual(config["id2label"], {str(number): name for number, name in enumerate(NAMES["former"])})
+        self.assertEqual(config["label2id"], {name: number for number, name in enumerate(NAMES["former"])})
+        self.npar("checkpoint", "consolidate", "run", "--output", "run.safetensors")
+        (self.folder / "m.npar").write_text(re.sub(r"train (tune|head)\(.*?\n}\n", "", (self.folder / "m.npar").read_text(), flags=re.S))
+        told = self.npar("export", "run.safetensors", "--model", "m.npar", "--set", "together=1", "--set", "data=former", "--output", "unnamed").error
+        self.assertIn("id2label", told)
+        self.assertNotIn("id2label", json.loads((self.folder / "unnamed" / "config.json").read_text()))
 
     def test_wrong_patterns(self):
         self.write_digits()

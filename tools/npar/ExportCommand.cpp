@@ -82,6 +82,8 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   flags.model.settings = model->settings;
   if (!model->config.empty())
     flags.model.config = model->config;
+  if (!model->train.empty())
+    flags.model.train = model->train;
   std::string config = flags.source + (engine::isCheckpoint(flags.source) ? "/model/config.json" : "/config.json");
   if (std::filesystem::exists(config, error))
     base = config;

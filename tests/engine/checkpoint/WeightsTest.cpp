@@ -148,7 +148,7 @@ TEST_F(WeightsTest, freshParametersKeepTheirValues) {
   EXPECT_EQ(*session->readFloat("w1"), std::vector<float>(4, 2.0f));
 }
 
-// Parameters that the caller names are not read from the file. They get the values of a new run.
+// Parameters that the caller names are not read from the file and get the values of a new run.
 TEST_F(WeightsTest, whatTheCallerNamesIsNotRead) {
   use({{CheckpointRuleKind::Same, "head", "w1"}});
   std::vector<float> drawn = *session->readFloat("w1");

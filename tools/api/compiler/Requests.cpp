@@ -27,6 +27,8 @@ static Status followFolder(const std::string &path, models::ModelOptions &option
   options.settings.insert(options.settings.begin(), folder.settings.begin(), folder.settings.end());
   if (!folder.config.empty() && !options.config)
     options.config = folder.config;
+  if (!folder.train.empty() && !options.train)
+    options.train = folder.train;
   return {};
 }
 
