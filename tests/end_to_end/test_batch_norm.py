@@ -169,7 +169,7 @@ class BatchNormTest(DriverTest):
                 self.assertAlmostEqual(value, wanted, delta=1e-6)
 
     def test_ranks_with_three_and_one_samples(self):
-        """Means, variances and gradients give the four counted samples equal weight on every rank, and divide by four."""
+        """The four counted samples have one weight in means, variances and gradients, three of them on one rank and one on the other."""
         (self.folder / "m.npar").write_text(GAP.replace("samples = 2", "samples = 6").replace("lr = 0.0", "lr = 1.0").replace("micro 1", "micro 3 compute f64"))
         x, labels, w = [1.0, 3.0, 50.0, 7.0, 90.0, 6.0], [0, 1, 1, 0, -1, -1], [0.5, -0.25]
         safetensors_file.write_values(self.folder / "d.safetensors", {"x": ("F32", [6, 1], x), "y": ("I32", [6], labels)})
