@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 namespace npar::dsl {
 namespace {
@@ -27,15 +29,26 @@ struct Walk {
     int64_t count = (free + (ceil ? stride - 1 : 0)) / stride + 1;
     return ceil && (count - 1) * stride >= spreadSize() + before ? count - 1 : count;
   }
-  /// The position of a window without entries of the axis. The axis must not be spread: gaps are not looked for.
+  /// The position of a window without entries of the axis.
   std::optional<int64_t> empty() const {
-    const int64_t step = std::abs(dilation), last = positions() - 1;
-    for (int64_t o = 0; o <= last && o * stride < before; ++o) {
-      const int64_t missing = before - o * stride, k = (missing + step - 1) / step;
-      if (k >= kernel || k * step - missing >= size)
+    // Entry k of the window at n is one of the axis if `spread` divides n + k * step: k depends on n's remainder, and repeats.
+    const int64_t step = std::abs(dilation), period = spread / std::gcd(step, spread), count = positions();
+    std::vector<int64_t> firstOf(static_cast<size_t>(spread), kernel); // by the remainder of -n
+    for (int64_t k = std::min(period, kernel) - 1; k >= 0; --k)
+      firstOf[static_cast<size_t>(k * step % spread)] = k;
+    const int64_t allInside = before <= 0 ? 0 : (before + stride - 1) / stride, repeats = allInside + spread;
+    const int64_t endsOutside = (spreadSize() - span() + before) / stride;
+    for (int64_t o = 0; o < count; ++o) {
+      if (o == repeats && endsOutside > repeats)
+        o = std::min(endsOutside, count - 1);
+      const int64_t n = o * stride - before, missing = n < 0 ? (step - 1 - n) / step : 0;
+      int64_t k = firstOf[static_cast<size_t>(((-n) % spread + spread) % spread)];
+      if (k < missing)
+        k += (missing - k + period - 1) / period * period;
+      if (k >= kernel || n + k * step >= spreadSize())
         return o;
     }
-    return last * stride - before >= size ? std::optional<int64_t>(last) : std::nullopt;
+    return std::nullopt;
   }
   /// "8 entries and a padding of 1 + 1, windows that span 3, stride 2"
   std::string text() const {
@@ -169,12 +182,13 @@ Value windows(OperationCall &call) {
             (walk.positions() == 1 ? " position: " : " positions: ") + walk.text(),
         {"window_count(" + call.nameOf(over) + ", " + call.nameOf(by) + ", ...) computes the size for the axis's declaration"});
   const double fill = fillOf(call, 8, call.graph.isFloat(x));
-  const std::optional<int64_t> empty = std::isinf(fill) && walk.spread == 1 ? walk.empty() : std::nullopt;
+  const std::optional<int64_t> empty = std::isinf(fill) ? walk.empty() : std::nullopt;
   if (empty)
     call.reporter.fail(call.place(6),
-                       "the window at position " + std::to_string(*empty) + " of '" + to +
-                           "' is all padding, which is \"-inf\": " + walk.text(),
-                       {"make the padding at most half of the window"});
+                       "the window at position " + std::to_string(*empty) + " of '" + to + "' is all padding" +
+                           (walk.spread == 1 ? "" : " and gaps") + ", which is \"-inf\": " + walk.text(),
+                       {walk.spread == 1 ? "make the padding at most half of the window"
+                                         : "make the window larger, or the padding or the spread smaller"});
   TensorType type = call.graph.type(x);
   auto place = std::find(type.axes.begin(), type.axes.end(), over);
   *place = to;
