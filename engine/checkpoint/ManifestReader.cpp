@@ -5,6 +5,7 @@
 #include "engine/checkpoint/OwnFiles.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/StreamHash.h"
+#include "engine/readable/Printable.h"
 #include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
@@ -172,7 +173,8 @@ void readPosition(Fields &fields, const Json &json, DataPosition &position) {
   if (std::max({position.samples, position.epochSamples, position.batch}) > largestCount)
     fields.fail("the position in stream " + quotedName(position.stream) + " is beyond 2^53");
   if (json.is_object() && json.contains("classes")) // of pictures in folders; manifests of earlier versions lack it
-    position.classes = fields.texts(json, "classes", "a class");
+    for (const std::string &name : fields.texts(json, "classes", "a class"))
+      position.classes.push_back(readable::printableName(name)); // as npar wrote it; a forged one must not forge lines of output
 }
 
 void readCall(Fields &fields, const Json &json, std::set<std::string> &names, ModelCall &call) {

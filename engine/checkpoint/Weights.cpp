@@ -143,7 +143,9 @@ Status checkPatterns(const Program &program, const std::vector<std::string> &pat
     if (std::none_of(parameters.begin(), parameters.end(),
                      [&](const Variable *each) { return matchesPattern(pattern, each->name()->str()); }))
       return Status::badInput(nameOf(Option::Fresh) + " '" + pattern + "' matches no parameter of the model, which has " +
-                              std::to_string(parameters.size()) + ", the last '" + parameters.back()->name()->str() + "'");
+                              (parameters.empty()
+                                   ? std::string("none")
+                                   : std::to_string(parameters.size()) + ", the last '" + parameters.back()->name()->str() + "'"));
   return {};
 }
 
@@ -156,8 +158,10 @@ std::string freshHelp(const FileNames &names) {
       wrong.push_back(each.parameter->name()->str());
   if (optionsAreMembers || wrong.empty() || 3 * wrong.size() > names.loaded.size())
     return "";
-  std::string layer = wrong.front().substr(0, wrong.front().rfind('.') + 1);
-  return "\nnpar: help: to train a new part on top of these weights, give " + nameOf(Option::Fresh, "'" + layer + "*'") +
+  const std::string &first = wrong.front();
+  const size_t layer = first.rfind('.'); // a parameter outside of all layers is named alone
+  const std::string pattern = layer == std::string::npos ? first : first.substr(0, layer + 1) + "*";
+  return "\nnpar: help: to train a new part on top of these weights, give " + nameOf(Option::Fresh, "'" + pattern + "'") +
          " with npar train";
 }
 

@@ -13,7 +13,6 @@ namespace npar::engine {
 
 namespace {
 
-constexpr int64_t alignment = 64;
 /// Limits that keep data in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
 constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
 
@@ -22,12 +21,6 @@ constexpr int64_t mostLoneBytes = 128 << 10;
 
 /// If B is read in place, blocks of more k have fewer barriers; A's panels then still stay in the second-level cache.
 constexpr int64_t mostFlatRows = 128;
-
-/// Limit on the sums of a strip of few rows.
-constexpr int64_t mostThinBytes = 32 << 10;
-
-/// The range of `count` tiles that part `part` of `parts` gets.
-std::pair<int64_t, int64_t> share(int64_t count, int64_t part, int64_t parts) { return {count * part / parts, count * (part + 1) / parts}; }
 
 /// Lines of C that the next tile reads, while the one before is multiplied.
 void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
@@ -39,15 +32,6 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
 
 } // namespace
-
-// Measured (NOTES.md); bf16 is compared with tiles.
-int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
-  if (hasPairs(shape.type) && shape.bTransposed)
-    return 8;
-  if (!hasTiles(shape.type))
-    return 16;
-  return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
-}
 
 void ProductShape::walk(const WindowedPart &part, int64_t elementBytes) {
   auto count = [](const std::vector<int64_t> &sizes) {
@@ -186,45 +170,6 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
   else
     pack(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
 }
-
-// --- few rows -------------------------------------------------------------------------------------------------------------------------
-
-/// A strip's sums stay in the first-level cache while B passes by. Two parts for each worker, because workers are not equally fast; but one
-/// if the parts cut the rows of B, because memory is read faster in long pieces.
-void Product::cutThin(int workers) {
-  int64_t bytes = shape.m * sumBytes(shape.type) * (hasTiles(shape.type) ? 3 : 1);
-  int64_t tilesAcross = ceilDivide(shape.n, kernels.columns);
-  partColumns = std::min<int64_t>(workers > 1 && shape.bTransposed ? 2 * workers : workers, tilesAcross);
-  stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, mostThinBytes / bytes, kernels.columns);
-}
-
-int64_t Product::thinDepth() const { return roundUp(shape.k, kernels.group); }
-
-/// A's rows; sums, and as much again for each of the two chains of bf16; a row of B.
-uint64_t Product::thinBytes() const {
-  return roundUp(shape.m * (thinDepth() + 3 * stripColumns) * sumBytes(shape.type) + stripColumns * sumBytes(shape.type), alignment);
-}
-
-void Product::runThin(int64_t part, const ProductOperands &operands, char *own) const {
-  ProductTarget target{operands.c, shape.cStride, shape.result, shape.accumulate};
-  auto [left, right] = share(ceilDivide(shape.n, kernels.columns), part, partColumns);
-  int64_t padded = thinDepth(), bytes = sumBytes(shape.type), end = std::min(right * kernels.columns, shape.n);
-  char *tiles = own + shape.m * padded * bytes;
-  kernels.widenThin({operands.a, shape.aStride, shape.aTransposed}, shape.m, shape.k, padded, own);
-  for (int64_t column = left * kernels.columns; column < end; column += stripColumns) {
-    int64_t columns = std::min(stripColumns, end - column);
-    {
-      FloatControl control(kernels.flushes ? FloatControl::Flushing : FloatControl::Precise);
-      kernels.multiplyThin(shape.m, shape.k, own, padded, {operands.b, shape.bStride, shape.bTransposed}, column, columns, tiles);
-    }
-    FloatControl control(FloatControl::Precise);
-    for (int64_t j = 0; j < columns; j += kernels.columns)
-      kernels.finish(target, tiles + j * shape.m * bytes, 0, column + j, int(shape.m),
-                     int(std::min<int64_t>(kernels.columns, columns - j)));
-  }
-}
-
-// --- many rows ------------------------------------------------------------------------------------------------------------------------
 
 void Product::pack(const Step &step, int64_t part, const ProductOperands &operands, char *panels, char *own) const {
   const bool packsA = inPlace == InPlace::B;
@@ -395,44 +340,6 @@ void Product::finishRow(const Strip &strip, const TileRows &rows, int usedRows, 
   FloatControl control(FloatControl::Precise);
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
     finish(strip.target, sums, rows, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
-}
-
-InstructionSet ownSet(InstructionSet most, ProductType type) {
-  if (most == InstructionSet::Tiles && hasTiles(type))
-    return most;
-  if (most >= InstructionSet::Pairs && hasPairs(type) && pairsAreExact())
-    return InstructionSet::Pairs;
-  return std::min(most, InstructionSet::Avx512);
-}
-
-ProductType fastestBf16(InstructionSet set) {
-  bool pairs = set != InstructionSet::Tiles && ownSet(set, ProductType::BF16Pairs) == InstructionSet::Pairs;
-  return pairs ? ProductType::BF16Pairs : ProductType::BF16;
-}
-
-const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
-  // A variable that is made at its first use may throw: that code belongs to no file of one instruction set.
-  if (set == InstructionSet::Tiles && hasTiles(type) && bTransposed) {
-    static const TileKernels tiles = thinTilesKernels();
-    return tiles;
-  }
-  return tileKernels(hasTiles(type) ? std::min(set, InstructionSet::Avx512) : set, type);
-}
-
-const TileKernels &tileKernels(InstructionSet set, ProductType type) {
-  switch (ownSet(set, type)) {
-  case InstructionSet::Tiles:
-    return tilesKernels();
-  case InstructionSet::Pairs:
-    return pairsKernels();
-  case InstructionSet::Avx512:
-    return avx512Kernels(type);
-  case InstructionSet::Avx2:
-    return avx2Kernels(type);
-  case InstructionSet::Plain:
-    break;
-  }
-  return plainKernels(type);
 }
 
 } // namespace npar::engine

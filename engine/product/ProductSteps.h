@@ -5,16 +5,25 @@
 
 #include <algorithm>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::engine {
 
 inline int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 inline int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
 
+/// Of scratch, in bytes.
+constexpr int64_t alignment = 64;
+
 /// Blocks of at most `most`, multiples of `unit`, as equal as they get.
 inline int64_t evenBlock(int64_t extent, int64_t most, int64_t unit) {
   int64_t blocks = ceilDivide(extent, std::max(most / unit * unit, unit));
   return roundUp(ceilDivide(extent, blocks), unit);
+}
+
+/// The range of `count` tiles that part `part` of `parts` gets.
+inline std::pair<int64_t, int64_t> share(int64_t count, int64_t part, int64_t parts) {
+  return {count * part / parts, count * (part + 1) / parts};
 }
 
 /// Size in bytes; 32 KiB if the system does not report it.

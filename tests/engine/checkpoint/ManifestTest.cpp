@@ -67,6 +67,9 @@ TEST(Manifest, KeepsTheNamesOfClasses) {
   Result<Manifest> read = parseManifest(manifestText(manifest), "here");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->data[0].classes, manifest.data[0].classes);
+  read = parseManifest(forged("\"batch\":16", R"("batch":16,"classes":["a\n\u001b[2Jb"])"), "here");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->data[0].classes, std::vector<std::string>{R"(a\u000a\u001b[2Jb)"});
   EXPECT_NE(refusal(forged("\"batch\":16", "\"batch\":16,\"classes\":[1]")).find("a class is not a string"), std::string::npos);
   EXPECT_NE(refusal(forged("\"batch\":16", "\"batch\":16,\"classes\":7")).find("'classes' is not a list"), std::string::npos);
 }

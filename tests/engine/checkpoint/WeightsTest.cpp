@@ -177,6 +177,30 @@ TEST_F(WeightsTest, whatTheCallerNamesIsNotRead) {
             std::string::npos);
 }
 
+// Programs of four parameters and of none, without a session.
+TEST_F(WeightsTest, whatToNameIsTold) {
+  auto refusal = [&](const std::vector<std::string> &parameters, const std::vector<std::string> &fresh = {}) {
+    program::ProgramT content;
+    for (const std::string &name : parameters) {
+      content.variables.push_back(std::make_unique<program::VariableT>());
+      program::VariableT &variable = *content.variables.back();
+      variable.name = name, variable.kind = program::VariableKind::Parameter, variable.type = program::ElementType::F32;
+      variable.shape = variable.stored = {4};
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    FinishProgramBuffer(builder, CreateProgram(builder, &content));
+    auto store = openTensorStore(path);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return Weights::match(*program::GetProgram(builder.GetBufferPointer()), *store, fresh).status().message();
+  };
+  write({{"a.w", {4}}, {"b.w", {4}}, {"c.w", {4}}, {"fc.w", {5}}, {"head", {5}}});
+  const std::string help = "\nnpar: help: to train a new part on top of these weights, give --fresh ";
+  EXPECT_NE(refusal({"a.w", "b.w", "c.w", "fc.w"}).find(help + "'fc.*' with npar train"), std::string::npos);
+  EXPECT_NE(refusal({"a.w", "b.w", "c.w", "head"}).find(help + "'head' with npar train"), std::string::npos);
+  EXPECT_EQ(refusal({"a.w", "fc.w", "head"}).find("--fresh"), std::string::npos) << "most do not fit";
+  EXPECT_EQ(refusal({}, {"*"}), "--fresh '*' matches no parameter of the model, which has none");
+}
+
 // A session that drew no values has those of the file and, of what may be missing there, those that it would have drawn.
 TEST_F(WeightsTest, nothingIsDrawnInVain) {
   use({{CheckpointRuleKind::Fresh, "", "*1"}});
