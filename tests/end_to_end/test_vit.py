@@ -115,6 +115,9 @@ class VitTest(DriverTest):
         tensors = {"pixel_values": ("F32", [6, 3, 12, 12], pixels), "label": ("I32", [6], labels)}
         safetensors_file.write_values(self.folder / "data.safetensors", tensors)
         self.assert_close(run(*flags, *settings(pixels="floats", data="floats")), found, 1e-6, shown)
+        run(*flags, "--checkpoint", "tuned")
+        self.npar("export", "tuned", "--output", "out")  # with the classes of the pictures, not the labels of the folder
+        self.assertEqual(json.loads((self.folder / "out" / "config.json").read_text())["id2label"], {"0": "a", "1": "b", "2": "c"})
 
     def test_a_model_without_a_head(self):
         """The published models for 21,843 classes have none: their names lack the prefix, a pooler is left out, and the head is a new one."""
@@ -134,7 +137,9 @@ class VitTest(DriverTest):
                 self.assertEqual(found[path].shape[0], 5)
             else:
                 self.assertEqual(list(found[path].values), tensor.values, path)
-        self.assertEqual(json.loads((self.folder / "out" / "config.json").read_text())["architectures"], ["ViTForImageClassification"])
+        config = json.loads((self.folder / "out" / "config.json").read_text())
+        self.assertEqual((config["architectures"], config["num_labels"]), (["ViTForImageClassification"], 5))
+        self.assertTrue({"id2label", "label2id", "bos_token_id"}.isdisjoint(config))  # names of three labels, and a token
 
     def test_a_teacher(self):
         """The result of DeiT's two heads is their mean, as transformers computes it."""
