@@ -42,7 +42,7 @@ class VitTest(DriverTest):
     def setUp(self):
         super().setUp()
         (self.folder / "torchvision.npar").write_text(TORCHVISION)
-        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 1) + TILES)
+        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 2) + TILES)
 
     def train(self, train, steps, weights, *flags):
         """The losses, and the tensors afterwards."""
@@ -69,6 +69,8 @@ class VitTest(DriverTest):
             losses, _ = self.train("steps", len(RECORDED["losses"]), names, *flags, *chosen)
             for step, (found, expected) in enumerate(zip(losses, RECORDED["losses"], strict=True)):
                 self.assert_close(found, expected, 1e-9, f"loss of step {step}")
+        self.npar("eval", "torchvision.npar", "--train", "steps", *flags, "--plan", "none", "--weights", "out.safetensors", "--outputs", "logits.safetensors")
+        self.assertEqual(safetensors_file.read(self.folder / "logits.safetensors")["logits"].shape, [240, families_data.KINDS])
 
     def test_plans(self):
         for name, flags in VERIFIED.items():
