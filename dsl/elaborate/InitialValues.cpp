@@ -35,10 +35,14 @@ void ModelElaborator::setInitial(Parameter &parameter, const ast::Expression &in
       reporter.fail(slots[0]->value->location, what + " " + textOf(parameter.deviation) + " is negative");
     return;
   }
+  Helps helps = isName ? didYouMean(init.text, {"zeros", "ones", "normal", "uniform"}) : Helps();
+  for (const Drawn &each : drawn)
+    if (isName && init.text == each.word)
+      helps = Helps{std::string("give its ") + each.argument + ", as in `" + each.word + "(0.02)`"};
   reporter.fail(init.location,
                 std::string("a ") + (parameter.untrained ? "state" : "parameter") +
                     " starts as zeros, ones, normal(deviation) or uniform(bound)",
-                isName ? didYouMean(init.text, {"zeros", "ones", "normal", "uniform"}) : Helps());
+                helps);
 }
 
 } // namespace npar::dsl

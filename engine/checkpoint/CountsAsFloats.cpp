@@ -42,13 +42,15 @@ private:
 
 } // namespace
 
+bool isCount(double value) { return std::fabs(value) <= 0x1p53 && std::trunc(value) == value; }
+
 bool writeCounts(const double *values, uint64_t count, uint8_t *bytes) {
   bool good = true;
   for (uint64_t i = 0; i < count; ++i) {
-    const bool isWhole = std::fabs(values[i]) <= 0x1p53 && std::trunc(values[i]) == values[i];
-    const int64_t number = isWhole ? static_cast<int64_t>(values[i]) : 0;
+    const bool isGood = isCount(values[i]);
+    const int64_t number = isGood ? static_cast<int64_t>(values[i]) : 0;
     std::memcpy(bytes + i * sizeof number, &number, sizeof number);
-    good &= isWhole;
+    good &= isGood;
   }
   return good;
 }

@@ -7,7 +7,10 @@
 
 namespace npar::engine {
 
-/// Writes whole numbers as I64, little-endian. Returns false if a value is none, or beyond 2^53.
+/// True for whole numbers up to 2^53, which a float64 holds without a gap.
+bool isCount(double value);
+
+/// Writes whole numbers as I64, little-endian. Returns false if a value is no count.
 bool writeCounts(const double *values, uint64_t count, uint8_t *bytes);
 
 /// Returns a store with the same tensors, in which the I64 tensors called `names` read as F64. Counts above 2^53 are rounded.

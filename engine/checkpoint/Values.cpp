@@ -1,6 +1,7 @@
 // Walks stored tensors in blocks, so that looking at them needs little memory.
 #include "engine/checkpoint/Values.h"
 
+#include "engine/checkpoint/CountsAsFloats.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/numbers/Convert.h"
 #include "engine/safetensors/StoredType.h"
@@ -107,8 +108,9 @@ FirstFinding firstFraction(const TensorStore &store, const std::string &tensor) 
     if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
       return status;
     for (size_t i = 0; i < count; ++i)
-      if (double value = room.one[i]; std::trunc(value) != value)
-        return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) + ", not a whole number");
+      if (double value = room.one[i]; !isCount(value))
+        return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) +
+                             (std::trunc(value) == value ? ", beyond 2^53" : ", not a whole number"));
     return std::optional<std::string>();
   });
 }

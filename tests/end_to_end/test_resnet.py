@@ -8,6 +8,7 @@ from driver import LONG, REFERENCE, DriverTest, safetensors_file, sample, settin
 import resnet_data as pictures  # of the reference
 
 RECORDED = safetensors_file.read(REFERENCE / "resnet_recorded.safetensors")
+PUBLISHED = json.loads((REFERENCE / "resnet_published_recorded.json").read_text())
 FAMILIES = json.loads((REFERENCE / "resnet_families_recorded.json").read_text())
 SHAPE = {"height": pictures.SIZE, "width": pictures.SIZE, "classes": pictures.CLASSES, "compute": "f64"}
 TRAIN = f"""import "resnet"
@@ -80,6 +81,29 @@ class ResnetTest(DriverTest):
                 for value, wanted in zip(found, expected, strict=True):
                     self.assertAlmostEqual(value, wanted, delta=1e-9)
 
+    @unittest.skipUnless(LONG, "needs NPAR_LONG=1")
+    def test_published_networks(self):
+        """ResNet-18 and ResNet-50 themselves, on pictures of 64 x 64 pixels: the loss, every gradient and the running statistics of one step."""
+        (self.folder / "m.npar").write_text(f'import "resnet"\ntrain once for ResNet {{ batch {pictures.PUBLISHED_BATCH} optimizer Sgd(lr = 1.0) }}\n')
+        side, samples = pictures.PUBLISHED_SIZE, pictures.PUBLISHED_BATCH
+        safetensors_file.write(self.folder / "data.safetensors", pictures.data(samples, side))
+        for name, recorded in PUBLISHED.items():
+            with self.subTest(name):
+                first = pictures.weights(pictures.PUBLISHED[name], pictures.drawn_quickly)
+                safetensors_file.write(self.folder / "first.safetensors", first)
+                self.npar("run", "m.npar", "--config", name, "--plan", "none", *settings(height=side, width=side, classes=pictures.CLASSES, samples=samples,
+                          compute="f64"), "--weights", "first.safetensors", "--data", "data.safetensors", "--data-order", "sequential", "--steps", 1,
+                          "--log", "log.jsonl", "--output", "out.safetensors")  # fmt: skip
+                self.assert_close(json.loads((self.folder / "log.jsonl").read_text())["loss"], recorded["loss"], 1e-12, "loss")
+                after = safetensors_file.read(self.folder / "out.safetensors")
+                for parameter, expected in recorded["gradients"].items():
+                    gradient = [before - value for before, value in zip(first[parameter].values, after[parameter].values, strict=True)]
+                    for found, wanted in zip(pictures.summary(gradient), expected, strict=True):
+                        self.assertAlmostEqual(found, wanted, delta=1e-10 * expected[0], msg=parameter)
+                for state, expected in recorded["running"].items():
+                    for found, wanted in zip(pictures.summary(after[state].values), expected, strict=True):
+                        self.assertAlmostEqual(found, wanted, delta=1e-12 * expected[0], msg=state)
+
     def test_wrong_files(self):
         net = pictures.NETS["basic"]
         safetensors_file.write(self.folder / "data.safetensors", pictures.data(pictures.BATCH))
@@ -89,6 +113,7 @@ class ResnetTest(DriverTest):
             ({"layer9.0.conv1.weight": good["conv1.weight"]}, "unknown to the model: 'layer9.0.conv1.weight'"),
             ({"conv1.weight": safetensors_file.Tensor([3, 3, 7], [0.0] * 63)}, "tensor 'conv1.weight' has shape [3, 3, 7], the model's is [3, 3, 7, 7]"),
             ({"bn1.num_batches_tracked": safetensors_file.Tensor([], [2.5])}, "tensor 'bn1.num_batches_tracked' holds 2.5 at [], not a whole number"),
+            ({"bn1.num_batches_tracked": safetensors_file.Tensor([], [2**60], "I64")}, "'bn1.num_batches_tracked' holds 1.15292e+18 at [], beyond 2^53"),
             ({"bn1.weight": safetensors_file.Tensor([3], [1, 2, 3], "I64")}, "tensor 'bn1.weight' has type I64"),
         ):
             with self.subTest(said):
@@ -98,6 +123,15 @@ class ResnetTest(DriverTest):
                 refused = self.npar("run", "m.npar", "--train", "momentum", "--plan", "none", *settings({**constants(net), **SHAPE, "samples": 8}), "--weights",
                                     "first.safetensors", "--data", "data.safetensors", "--steps", 1, code=1)  # fmt: skip
                 self.assertIn(said, refused.error)
+
+    def test_files_without_counts(self):
+        """As PyTorch stored them once: the counts begin at 0."""
+        net = pictures.NETS["basic"]
+        safetensors_file.write(self.folder / "data.safetensors", pictures.data(pictures.BATCH))
+        given = {name: tensor for name, tensor in pictures.weights(net).items() if "tracked" not in name}
+        safetensors_file.write(self.folder / "first.safetensors", given)
+        _, after = self.run_net("basic", "gradients", 1)
+        self.assertEqual({tensor.values[0] for name, tensor in after.items() if "tracked" in name}, {pictures.BATCH // pictures.TOGETHER})
 
     def test_plans(self):
         for name in sample(PLANS, "dp, groups over ranks", "pipeline", "zero 3, channels", "rows of bottlenecks"):
@@ -137,10 +171,18 @@ class ResnetTest(DriverTest):
                     self.assertEqual(config[key], recorded["config"][key], key)
 
     def test_other_configurations_are_refused(self):
-        for key, value in (("hidden_act", "gelu"), ("downsample_in_first_stage", True), ("problem_type", "regression"), ("layer_type", "wide")):
-            with self.subTest(key):
+        for key, value, said in (
+            ("hidden_act", "gelu", "'hidden_act' is \"gelu\""),
+            ("downsample_in_first_stage", True, "'downsample_in_first_stage' is true"),
+            ("problem_type", "regression", "'problem_type' is \"regression\""),
+            ("layer_type", "wide", "the kind of blocks is basic or bottleneck (kind; layer_type of a config.json)"),
+            ("depths", [2, 1, 1, 0], "each stage has a block at least (depths)"),
+            ("depths", [2, 1, 1, 1.5], "numbers of blocks are whole (depths)"),
+            ("hidden_sizes", [4, 4, 6, 8.5], "numbers of channels are whole (widths)"),
+        ):
+            with self.subTest(key, value=value):
                 (self.folder / "config.json").write_text(json.dumps({**FAMILIES["basic"]["config"], key: value}))
-                self.assertIn(key, self.npar("import", "config.json", code=1).error)
+                self.assertIn(said, self.npar("import", "config.json", code=1).error)
 
     def test_published_sizes(self):
         for name, parameters, two in (("resnet18", 11_689_512, 11_177_538), ("resnet50", 25_557_032, 23_512_130), ("resnet34", 21_797_672, None),

@@ -42,7 +42,7 @@ class VitTest(DriverTest):
     def setUp(self):
         super().setUp()
         (self.folder / "torchvision.npar").write_text(TORCHVISION)
-        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 1) + TILES)
+        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 2) + TILES)
 
     def train(self, train, steps, weights, *flags):
         """The losses, and the tensors afterwards."""
@@ -69,6 +69,8 @@ class VitTest(DriverTest):
             losses, _ = self.train("steps", len(RECORDED["losses"]), names, *flags, *chosen)
             for step, (found, expected) in enumerate(zip(losses, RECORDED["losses"], strict=True)):
                 self.assert_close(found, expected, 1e-9, f"loss of step {step}")
+        self.npar("eval", "torchvision.npar", "--train", "steps", *flags, "--plan", "none", "--weights", "out.safetensors", "--outputs", "logits.safetensors")
+        self.assertEqual(safetensors_file.read(self.folder / "logits.safetensors")["logits"].shape, [240, families_data.KINDS])
 
     def test_plans(self):
         for name, flags in VERIFIED.items():
@@ -115,6 +117,9 @@ class VitTest(DriverTest):
         tensors = {"pixel_values": ("F32", [6, 3, 12, 12], pixels), "label": ("I32", [6], labels)}
         safetensors_file.write_values(self.folder / "data.safetensors", tensors)
         self.assert_close(run(*flags, *settings(pixels="floats", data="floats")), found, 1e-6, shown)
+        run(*flags, "--checkpoint", "tuned")
+        self.npar("export", "tuned", "--output", "out")  # with the classes of the pictures, not the labels of the folder
+        self.assertEqual(json.loads((self.folder / "out" / "config.json").read_text())["id2label"], {"0": "a", "1": "b", "2": "c"})
 
     def test_a_model_without_a_head(self):
         """The published models for 21,843 classes have none: their names lack the prefix, a pooler is left out, and the head is a new one."""
@@ -134,7 +139,9 @@ class VitTest(DriverTest):
                 self.assertEqual(found[path].shape[0], 5)
             else:
                 self.assertEqual(list(found[path].values), tensor.values, path)
-        self.assertEqual(json.loads((self.folder / "out" / "config.json").read_text())["architectures"], ["ViTForImageClassification"])
+        config = json.loads((self.folder / "out" / "config.json").read_text())
+        self.assertEqual((config["architectures"], config["num_labels"]), (["ViTForImageClassification"], 5))
+        self.assertTrue({"id2label", "label2id", "bos_token_id"}.isdisjoint(config))  # names of three labels, and a token
 
     def test_a_teacher(self):
         """The result of DeiT's two heads is their mean, as transformers computes it."""

@@ -1,6 +1,8 @@
 """Small networks of the shapes of ResNet-18 and ResNet-50, their weights by torchvision's names, and pictures, for the recording scripts and the test."""
 
+import array
 import math
+import operator
 import random
 import zlib
 
@@ -10,6 +12,11 @@ NETS = {
     "basic": {"kind": "basic", "depths": [2, 2, 2, 2], "widths": [3, 4, 5, 6], "first": 3},
     "bottleneck": {"kind": "bottleneck", "depths": [3, 4, 6, 3], "widths": [8, 8, 12, 12], "first": 4},
 }
+PUBLISHED = {
+    "resnet18": {"kind": "basic", "depths": [2, 2, 2, 2], "widths": [64, 128, 256, 512], "first": 64},
+    "resnet50": {"kind": "bottleneck", "depths": [3, 4, 6, 3], "widths": [256, 512, 1024, 2048], "first": 64},
+}
+PUBLISHED_SIZE, PUBLISHED_BATCH = 64, 4
 SIZE, CHANNELS, CLASSES = 32, 3, 5
 BATCH, TOGETHER, STEPS, RATE, MOMENTUM, DECAY, TRACKED = 16, 8, 20, 0.001, 0.9, 1e-2, 3
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -40,6 +47,19 @@ def drawn(name, shape, scale, middle=0.0):
     return Tensor(shape, [middle + round(chance.gauss(0, scale) * 4096) / 4096 for _ in range(math.prod(shape))])
 
 
+def drawn_quickly(name, shape, scale, middle=0.0):
+    """Multiples of a power of two, uniform: millions of them in a second."""
+    chance = random.Random(zlib.crc32(name.encode()))
+    numbers = array.array("h", chance.randbytes(2 * math.prod(shape)))
+    unit = 2.0 ** (round(math.log2(scale * math.sqrt(3))) - 15)
+    return Tensor(shape, [middle + unit * number for number in numbers])
+
+
+def summary(values):
+    """The norm, and sums over every second and every fifth value: three numbers for a tensor of millions."""
+    return [math.sqrt(math.fsum(map(operator.mul, values, values))), math.fsum(values[::2]), math.fsum(values[::5])]
+
+
 def named(tensors):
     """Values for tensors by their names, given their types and shapes."""
     result = {}
@@ -52,7 +72,7 @@ def named(tensors):
     return result
 
 
-def weights(net):
+def weights(net, drawn=drawn):
     """Parameters and buffers under torchvision's names."""
     result = {}
 
@@ -72,13 +92,13 @@ def weights(net):
     return result
 
 
-def data(samples=BATCH * STEPS):
+def data(samples=BATCH * STEPS, side=SIZE):
     """Pictures whose classes differ in brightness, and labels."""
     chance = random.Random(3)
     labels = [chance.randrange(CLASSES) for _ in range(samples)]
-    size = CHANNELS * SIZE * SIZE
+    size = CHANNELS * side * side
     pixels = b"".join(bytes(byte // 2 + 25 * label for byte in chance.randbytes(size)) for label in labels)
-    return {"image": Tensor([samples, CHANNELS, SIZE, SIZE], list(pixels), "U8"), "label": Tensor([samples], labels, "I32")}
+    return {"image": Tensor([samples, CHANNELS, side, side], list(pixels), "U8"), "label": Tensor([samples], labels, "I32")}
 
 
 def floats():

@@ -135,7 +135,7 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
       std::cout << fmt::format("  part {}: {} samples{}\n", part + 1, summary["parts"][part].get<int64_t>(), part ? "" : ", trained on");
   if (summary.contains("classes")) {
     const auto classes = summary["classes"].get<std::vector<std::string>>();
-    std::cout << fmt::format("  {} classes: {}\n", classes.size(), fmt::join(classes, ", "));
+    std::cout << fmt::format("  {} {}: {}\n", classes.size(), classes.size() == 1 ? "class" : "classes", fmt::join(classes, ", "));
   }
   int64_t samples = summary["samples"], rows = shape.rows;
   std::cout << fmt::format("  an epoch: {} samples, {} batches of {}{}\n", samples, samples / rows, rows,

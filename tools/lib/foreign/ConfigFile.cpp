@@ -258,6 +258,13 @@ void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
   (*object)[entry.key.substr(begin)] = jsonOf(entry.value);
 }
 
+/// The number of labels; 0 if the model has none.
+size_t labelsOf(const OrderedJson &json) {
+  if (json.contains("id2label") && json["id2label"].is_object())
+    return json["id2label"].size();
+  return json.contains("num_labels") && json["num_labels"].is_number_integer() ? json["num_labels"].get<size_t>() : 0;
+}
+
 /// Writes the names of labels as transformers does, with the numbers as keys and as values.
 void nameLabels(const std::vector<std::string> &classes, OrderedJson &json) {
   json["id2label"] = json["label2id"] = OrderedJson::object();
@@ -336,20 +343,22 @@ Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string
     write(entry, json);
   if (!type.empty())
     json["torch_dtype"] = type;
-  const bool named = json.contains("num_labels") && json["num_labels"] == classes.size();
-  if (named)
+  const size_t labels = labelsOf(json);
+  if (labels > 0 && labels == classes.size())
     nameLabels(classes, json);
   ConfigText result;
-  if (!copied) {
+  const bool lostNames = json.contains("label2id") && !json.contains("id2label"); // those of another number of labels
+  if (lostNames)
+    json.erase("label2id");
+  if (!copied && json.contains("vocab_size"))
     // Null because transformers would replace missing special tokens by those of the published models.
     for (const char *key : {"bos_token_id", "eos_token_id", "pad_token_id"})
       if (!json.contains(key)) {
         json[key] = nullptr;
         result.unknown.emplace_back(key);
       }
-    if (json.contains("num_labels") && !named)
-      result.unknown.emplace_back("id2label");
-  }
+  if (labels > 0 && !json.contains("id2label") && (lostNames || !copied))
+    result.unknown.emplace_back("id2label");
   result.text = json.dump(2) + "\n";
   return result;
 }

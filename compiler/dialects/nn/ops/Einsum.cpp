@@ -32,7 +32,16 @@ LogicalResult EinsumOp::verify() {
 }
 
 double EinsumOp::getFlops() { return 2 * loopVolume(*this); }
-double EinsumOp::getProductFlops() { return getFlops(); }
+
+// Where windows are spread, as in the gradient of a convolution with a stride, the other entries are zeros and need no multiplication.
+double EinsumOp::getProductFlops() {
+  double flops = getFlops();
+  for (Value operand : getOperands())
+    for (auto windows = operand.getDefiningOp<WindowsOp>(); windows; windows = windows.getX().getDefiningOp<WindowsOp>())
+      for (int64_t spread : windows.getSpread())
+        flops /= static_cast<double>(spread);
+  return flops;
+}
 
 // The last axis of the result is innermost, the sum outside of it.
 SmallVector<StringAttr> EinsumOp::getLoopOrder() {
