@@ -19,7 +19,7 @@ public:
   /// `ranks`: the members of a group.
   GroupSpan spanOf(const std::vector<int64_t> &ranks) const;
   int64_t hostOf(int64_t rank) const { return places[rank].host; }
-  /// The kind of host that a rank runs on, as an index into the machine's kinds; 0 if there is one kind.
+  /// The kind of host that a rank runs on, as an index into the machine's kinds; 0 with a single kind.
   size_t kindOf(int64_t rank) const { return kinds.empty() ? 0 : kinds[places[rank].host]; }
   /// The machine that a rank computes on.
   const Machine &machineOf(int64_t rank) const;

@@ -18,7 +18,7 @@ bool isUneven(const Machine &machine);
 int64_t hostCount(const Machine &machine);
 int64_t placeCount(const Machine &machine);
 
-/// The kind of a host, as an index into `kinds`; 0 if there is one kind.
+/// The kind of a host, as an index into `kinds`; 0 with a single kind.
 size_t kindOfHost(const Machine &machine, int64_t host);
 /// The first host of the kind.
 int64_t firstHostOf(const Machine &machine, size_t kind);

@@ -1,4 +1,4 @@
-// What declarations of all kinds have, as .npar text.
+// The parts that declarations of all kinds share, as .npar text.
 #pragma once
 
 #include "dsl/parse/PrintExpression.h"

@@ -49,9 +49,10 @@ def sample(cases, *names):
     return {name: cases[name] for name in names} if isinstance(cases, dict) else list(names)
 
 
-def block(page, language, number=0):
-    """The text of a page's code block."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)[number]
+def block(page, language, which=0):
+    """A code block of a page, by its number or by a text in it."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+    return found[which] if isinstance(which, int) else next(text for text in found if which in text)
 
 
 def mesh(**sizes):

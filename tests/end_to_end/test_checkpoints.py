@@ -183,7 +183,7 @@ class InterruptedTest(CheckpointTest):
                 if process.returncode == 0:
                     shutil.rmtree(self.folder / "killed")
                     log.unlink()
-        self.assertGreater(goneOn, 0, "no trial went on from a checkpoint")
+        self.assertGreater(goneOn, 0, "no trial resumed from a checkpoint")
 
     def grown(self, log, begun, step):
         """Whether a run that began at a time has written a step's line, this one or a later one."""

@@ -25,7 +25,8 @@ PLANS = {
 
 class HalosTest(DriverTest):
     def test_plans(self):
-        for name, plan in sample(PLANS, "a last row alone", "one rank has nothing", "both axes, padded", "channels").items():
+        quick = ("a last row alone", "two hops", "one rank has nothing", "both axes", "both axes, padded", "columns", "channels", "samples")
+        for name, plan in sample(PLANS, *quick).items():
             with self.subTest(plan=name):
                 self.npar("verify", HERE / "halos.npar", *settings(plan))
 

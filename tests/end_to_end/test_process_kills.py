@@ -45,7 +45,7 @@ class KilledTest(JobTest):
                     shutil.rmtree(folder)
                     log.unlink()
         if LONG:
-            self.assertGreater(gone_on, 10, "hardly a trial went on from a checkpoint")
+            self.assertGreater(gone_on, 10, "few trials resumed from a checkpoint")
             self.assertEqual(others, [])
 
     @staticmethod

@@ -42,7 +42,7 @@ class VitTest(DriverTest):
     def setUp(self):
         super().setUp()
         (self.folder / "torchvision.npar").write_text(TORCHVISION)
-        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", 2) + TILES)
+        (self.folder / "plans.npar").write_text(block(ROOT / "stdlib" / "PICTURES.md", "npar", "plan padded") + TILES)
 
     def train(self, train, steps, weights, *flags):
         """The losses, and the tensors afterwards."""

@@ -18,7 +18,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def attend(q, k, v, scale, bias=None, seen=None, cap=None):
-    """q: [batch, queries, heads, features], `seen` and `bias` broadcast to [batch, heads, queries, keys]. What sees nothing is 0."""
+    """q: [batch, queries, heads, features], `seen` and `bias` broadcast to [batch, heads, queries, keys]. Queries that see no key have the result 0."""
     scores = torch.einsum("bihf,bjhf->bhij", q, k) * scale
     if cap is not None:
         scores = cap * torch.tanh(scores / cap)

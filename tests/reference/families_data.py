@@ -1,4 +1,4 @@
-"""What the families of stdlib are trained on beside transformers where it is no stream of tokens: the same every time, of the standard library."""
+"""Data other than token streams, on which the families of stdlib and those of transformers are trained: always the same, made by Python's standard library."""
 
 import math
 import random

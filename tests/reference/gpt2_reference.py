@@ -210,8 +210,8 @@ def main():
     losses = [entry["loss"] for entry in recorded["f64"]]
     apart = max(abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(recorded["f32"], recorded["f64"]))
     narrow = max(abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(recorded["bf16"], recorded["f64"]))
-    print(f"bfloat16 beside float64: losses {narrow:.1e} apart")
-    print(f"loss {losses[0]:.4f} to {losses[-1]:.4f}; float32 beside float64: losses {apart:.1e} apart, weights {worst:.1e}")
+    print(f"bfloat16 compared with float64: losses {narrow:.1e} apart")
+    print(f"loss {losses[0]:.4f} to {losses[-1]:.4f}; float32 compared with float64: losses {apart:.1e} apart, weights {worst:.1e}")
 
 
 if __name__ == "__main__":

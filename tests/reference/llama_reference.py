@@ -98,7 +98,7 @@ def main():
     }  # fmt: skip
     (HERE / "llama_recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
     apart = max((gradients["f32"][name] - value).abs().max().item() / value.abs().max().item() for name, value in gradients["f64"].items())
-    print(f"loss {loss['f64']:.6f}; float32 beside float64: loss {abs(loss['f32'] / loss['f64'] - 1):.1e} apart, gradients {apart:.1e}")
+    print(f"loss {loss['f64']:.6f}; float32 compared with float64: loss {abs(loss['f32'] / loss['f64'] - 1):.1e} apart, gradients {apart:.1e}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import mlp_reference
 import safetensors_file
 from gpt2_reference import HERE, run_steps, save
 
-# What a train block says: patterns to freeze, and rules (group, patterns, factor of the learning rate, decay), of which the last that matches
+# The rules of a train block: patterns to freeze, and rules (group, patterns, factor of the learning rate, decay). The last rule that matches
 # is a parameter's group; of each value the last that is given holds.
 CASES = {
     "gpt2": {

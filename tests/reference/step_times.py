@@ -76,7 +76,7 @@ def settings(row):
         assumed.append("nothing recomputed")
     types = row["precision"]
     if name == "zero bubble" and row["schedule"].startswith("ZB-"):
-        types = "bf16"  # fp16 checks for overflow; so does what is undone afterwards, but nobody waits for it
+        types = "bf16"  # fp16 checks for overflow; so does what is undone afterwards, but no step waits for it
         assumed.append("update undone afterwards")
     if name == "Megatron 2024":
         assumed.append("gathers of parameters overlap")

@@ -63,7 +63,7 @@ TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
   ASSERT_TRUE(count && start && micro);
   EXPECT_EQ(countOf<KeepValidOp>(count), 1);
   EXPECT_EQ(countOf<WriteOp>(start), 1);
-  EXPECT_EQ(countOf<ScaleOp>(micro), 0) << "who reads the sum divides it";
+  EXPECT_EQ(countOf<ScaleOp>(micro), 0) << "the reader of the sum divides it";
   // The prologue is where the loss is: after the last block.
   for (auto [function, phase] : {std::pair(count, Phase::Count), std::pair(start, Phase::Prologue)})
     for (Operation &op : function.front().without_terminator())

@@ -70,7 +70,7 @@ struct Sequence {
   }
 };
 
-/// Where place `place` of the memory of all ranks stands.
+/// The position that place `place` of the memory of all ranks holds.
 int64_t positionOf(int64_t place, int64_t zigzag) {
   if (zigzag == 0)
     return place;

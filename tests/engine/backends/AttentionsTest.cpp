@@ -1,4 +1,4 @@
-// Attention of a batch: right wherever its operands lie in memory, forward and backward, the same bits for any number of workers.
+// Attention of a batch, forward and backward: correct for every layout of its operands in memory, the same bits for any number of workers.
 #include "engine/backends/cpu/CpuBackend.h"
 
 #include <cmath>
@@ -82,7 +82,7 @@ Tensors computed(bool causal, const Spread &spread) {
   return t;
 }
 
-/// As the textbook has it, with the whole matrix of one head.
+/// The textbook's attention, with the whole matrix of one head.
 Tensors expected(bool causal) {
   Tensors t;
   for (int64_t s = 0; s < samples; ++s)

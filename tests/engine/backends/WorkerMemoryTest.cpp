@@ -1,4 +1,4 @@
-// What workers pack operands into is known from the program, before a backend is made.
+// The memory that workers pack operands into is known from the program, before a backend is made.
 #include "engine/backends/Backends.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 using namespace engine;
 
-/// A product of two square matrices and, where there are `keys`, an attention of so many.
+/// A product of two square matrices and, unless `keys` is 0, an attention of that many keys.
 uint64_t bytesOf(const std::string &backend, int64_t size, int64_t keys, program::ElementType type = program::ElementType::F32) {
   program::ProgramT content;
   auto product = std::make_unique<program::MatmulT>();

@@ -13,7 +13,7 @@ TEST_P(CommunicatorConformance, transferReachesItsReceiverInEitherOrder) {
     Operation send = pair.operation(0), receive = pair.operation(1);
     send.step = StepKind::Send, receive.step = StepKind::Receive;
     world.post(receiveFirst ? receive : send);
-    EXPECT_EQ(pair.answers[0].calls + pair.answers[1].calls, 0) << "nobody completes before both are there";
+    EXPECT_EQ(pair.answers[0].calls + pair.answers[1].calls, 0) << "no rank completes before both are there";
     world.post(receiveFirst ? send : receive);
     ASSERT_TRUE(pair.answers[0].done() && pair.answers[1].done());
     pair.fetch();

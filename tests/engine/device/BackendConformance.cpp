@@ -168,7 +168,7 @@ TEST_P(BackendConformance, whatWasRecordedIsDoneAgain) {
   EXPECT_EQ(sum.get(), (std::vector<float>{42, 404}));
   EXPECT_EQ(other.get(), sum.get());
   backend->replay(twice);
-  EXPECT_EQ(sum.get(), (std::vector<float>{84, 808})) << "a copy out comes after it";
+  EXPECT_EQ(sum.get(), (std::vector<float>{84, 808})) << "a copy out waits for it";
   backend->enterLane(noLane);
 }
 

@@ -39,7 +39,7 @@ TEST_F(MachineMemoryTest, aGroupOfTheSecondVersionOrOneAboveIt) {
   write("sys/fs/cgroup/job/memory.current", "700000\n");
   write("sys/fs/cgroup/job/memory.stat", "anon 400000\ninactive_file 200000\nactive_file 100000\n");
   MachineMemory memory = machineMemory(root);
-  EXPECT_EQ(memory.bytes, 500000u) << "files that nobody uses are dropped when memory is asked for";
+  EXPECT_EQ(memory.bytes, 500000u) << "unused files are dropped when memory is asked for";
   EXPECT_EQ(memory.limit, "the memory limit of control group '/job'");
 }
 

@@ -41,7 +41,7 @@ TEST(StepGraphTest, computeChainsTasksAndTransfersStandAside) {
            receive0 = nodeOf(graph, 0, 2, 0), accumulate0 = nodeOf(graph, 0, 2, 1);
   EXPECT_TRUE(hasEdge(graph, scale0, send0));
   EXPECT_TRUE(hasEdge(graph, scale0, scale1)) << "the chain";
-  EXPECT_FALSE(hasEdge(graph, send0, scale1)) << "a send holds nobody up";
+  EXPECT_FALSE(hasEdge(graph, send0, scale1)) << "a send delays no other step";
   EXPECT_EQ(graph.predecessorCount[receive0], 0u) << "a receive is posted as soon as its buffer is free";
   EXPECT_TRUE(hasEdge(graph, scale1, accumulate0));
   EXPECT_TRUE(hasEdge(graph, receive0, accumulate0));
@@ -70,7 +70,7 @@ TEST(StepGraphTest, addressesFollowTheTasksSlots) {
   auto address = [&](const StepNode &node, uint32_t i) {
     return reinterpret_cast<uintptr_t>(graph.buffers[node.firstBuffer + i].devicePointer());
   };
-  EXPECT_EQ(address(first, 1), 4096u) << "the weight lies in the static region";
+  EXPECT_EQ(address(first, 1), 4096u) << "the weight is in the static region";
   EXPECT_EQ(address(second, 1), 4096u);
   EXPECT_EQ(address(second, 2), address(first, 2) + 64) << "x has a slot per micro-batch";
 }

@@ -26,10 +26,11 @@ TEST(PhiloxTest, knownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
+/// 100,000 initial values; checks that any part alone is the same, and another one with another seed.
+std::vector<double> drawn(InitKind kind, double number) {
   ProgramBuilder b({{"dp", 1}});
   b.variable("w", VariableKind::Parameter, ElementType::F32, {100000});
-  b.program.variables[0]->deviation = 0.02;
+  b.program.variables[0]->init = kind, b.program.variables[0]->deviation = number;
   b.rankClass("all", {});
   std::vector<uint8_t> bytes = b.bytes();
   const Variable &w = *GetProgram(bytes.data() + LoadedProgram::headerBytes)->variables()->Get(0);
@@ -37,28 +38,22 @@ TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
   initialValues(w, 5, 0, values.size(), values.data());
   initialValues(w, 5, 1233, 7, part.data());
   EXPECT_EQ(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
+  initialValues(w, 6, 1233, 7, part.data());
+  EXPECT_NE(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
+  return values;
+}
+
+TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
   double mean = 0, square = 0;
-  for (double value : values)
+  for (double value : drawn(InitKind::Normal, 0.02))
     mean += value / 1e5, square += value * value / 1e5;
   EXPECT_NEAR(mean, 0, 3e-4);
   EXPECT_NEAR(std::sqrt(square), 0.02, 3e-4);
-  initialValues(w, 6, 1233, 7, part.data());
-  EXPECT_NE(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
 }
 
 TEST(InitializeTest, uniformIsFlatAndAnyPartAlone) {
-  ProgramBuilder b({{"dp", 1}});
-  b.variable("w", VariableKind::Parameter, ElementType::F32, {100000});
-  b.program.variables[0]->init = InitKind::Uniform, b.program.variables[0]->deviation = 0.25;
-  b.rankClass("all", {});
-  std::vector<uint8_t> bytes = b.bytes();
-  const Variable &w = *GetProgram(bytes.data() + LoadedProgram::headerBytes)->variables()->Get(0);
-  std::vector<double> values(100000), part(7);
-  initialValues(w, 5, 0, values.size(), values.data());
-  initialValues(w, 5, 1233, 7, part.data());
-  EXPECT_EQ(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
   std::vector<int> tenths(10); // of the range
-  for (double value : values) {
+  for (double value : drawn(InitKind::Uniform, 0.25)) {
     ASSERT_TRUE(value >= -0.25 && value < 0.25) << value;
     ++tenths[static_cast<size_t>((value + 0.25) * 20)];
   }

@@ -1,5 +1,5 @@
-// What ends a run from outside: Ctrl-C, the TERM of a job manager, the HUP of a closed terminal, and USR2, which launchers pass on. All are
-// treated alike.
+// Signals that end a run from outside: Ctrl-C, the TERM of a job manager, the HUP of a closed terminal, and USR2, which launchers pass on.
+// All have the same effect.
 #pragma once
 
 #include <csignal>
@@ -8,12 +8,12 @@
 
 namespace npar::driver {
 
-/// From now on the first signal ends the process at once with exit code 4, prints its name and `state`, and removes the files `abandoned`,
+/// Makes the first signal end the process at once with exit code 4: it prints its name and `state`, and removes the files `abandoned`,
 /// sixteen at most. A signal that was ignored when the process began stays ignored (nohup, a job in the background of a script). `state` is
 /// kept as a pointer. `quiet`: prints nothing.
 void stopAtOnce(const char *state = "", const std::vector<std::string> &abandoned = {}, bool quiet = false);
-/// From now on the first signal is kept for stopSignal(), and said to come after `what`; a second one ends the process as it would without
-/// npar. `quiet`: says nothing.
+/// Keeps the first signal for stopSignal(), and prints that it takes effect after `what`; a second one ends the process as it would without
+/// npar. `quiet`: prints nothing.
 void stopWhenAsked(const char *what, bool quiet);
 /// Holds these signals back while it lives.
 class SignalsHeld {

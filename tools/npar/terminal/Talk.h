@@ -26,9 +26,9 @@ void takeOver();
 std::vector<std::string> takeErrors();
 /// Prints an error now, in the process that speaks.
 void sayError(const std::string &message);
-/// From now on errors are printed again, those that were kept too, by the process that speaks.
+/// Prints the errors that were kept, and later ones again, in the process that speaks.
 void sayErrors();
-/// Whether this process speaks for its job, or is no part of one.
+/// Returns whether this process speaks for its job, or is no part of one.
 bool speaks();
 
 /// Flushes stdout and says whether everything written to it arrived (a full disk shows here).

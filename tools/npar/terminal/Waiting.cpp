@@ -1,4 +1,4 @@
-// Wakes now and then, and says where things are.
+// Wakes now and then, and prints the state of the work.
 #include "tools/npar/terminal/Waiting.h"
 
 #include "engine/readable/Printable.h"

@@ -22,7 +22,7 @@ public:
   /// Returns the one before.
   std::string phase(const std::string &name);
 
-  /// For --quiet: from now on none of them says anything.
+  /// For --quiet: they print nothing any more.
   static void silence();
 
 private:

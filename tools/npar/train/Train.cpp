@@ -100,32 +100,8 @@ public:
   }
 
   void finished(const training::StepReport &report) override {
-    const engine::StepResult &result = report.result;
-    progress->update(report.step + 1, result.loss, report.perSecond, report.epochsDone);
-    std::vector<engine::LossRecord> losses;
-    for (size_t i = 0; i < result.losses.size(); ++i)
-      losses.push_back({report.losses[i], result.losses[i].counted});
-    double rate = flags.device.backend != "null" ? program.flops() / std::max(report.seconds, 1e-9) : 0;
-    training.log = logs.append(engine::StepRecord{report.step,
-                                                  report.loss,
-                                                  report.gradNorm,
-                                                  report.learningRate,
-                                                  report.amount,
-                                                  report.perSecond,
-                                                  result.lossScale,
-                                                  result.skipped,
-                                                  result.validTokens,
-                                                  report.batchHash,
-                                                  report.epoch,
-                                                  report.samplesIntoEpoch,
-                                                  rate,
-                                                  peak > 0 ? rate / peak : 0,
-                                                  result.groupNorms,
-                                                  std::move(losses),
-                                                  report.logged,
-                                                  secondsSince1970(),
-                                                  report.waited,
-                                                  std::exchange(products, "")});
+    progress->update(report.step + 1, report.result.loss, report.perSecond, report.epochsDone);
+    training.log = logs.append(recordOf(report));
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
@@ -142,6 +118,27 @@ public:
   }
 
 private:
+  /// The row of the log. The first row has the order of products.
+  engine::StepRecord recordOf(const training::StepReport &report) {
+    const engine::StepResult &result = report.result;
+    engine::StepRecord record;
+    record.step = report.step;
+    record.loss = report.loss, record.gradNorm = report.gradNorm, record.learningRate = report.learningRate;
+    record.amount = report.amount, record.perSecond = report.perSecond;
+    record.lossScale = result.lossScale, record.skipped = result.skipped, record.validTokens = result.validTokens;
+    record.batchHash = report.batchHash, record.epoch = report.epoch, record.sample = report.samplesIntoEpoch;
+    if (flags.device.backend != "null")
+      record.flopsPerSecond = program.flops() / std::max(report.seconds, 1e-9);
+    if (peak > 0)
+      record.peakShare = record.flopsPerSecond / peak;
+    record.groupNorms = result.groupNorms, record.logged = report.logged;
+    for (size_t i = 0; i < result.losses.size(); ++i)
+      record.losses.push_back({report.losses[i], result.losses[i].counted});
+    record.time = secondsSince1970(), record.dataWait = report.waited;
+    record.products = std::exchange(products, "");
+    return record;
+  }
+
   const RunFlags &flags;
   const program::Program &program;
   RunLogs &logs;

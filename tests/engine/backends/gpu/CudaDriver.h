@@ -18,7 +18,7 @@ public:
   using Handle = void *;
   enum class Attribute { SharedBytes = 1, LocalBytes = 3, Registers = 4 };
 
-  /// Fails where there is no driver or no GPU, saying which.
+  /// Fails without a driver or without a GPU, and names which is missing.
   static Result<CudaDriver> open();
 
   const std::string &name() const { return deviceName; }

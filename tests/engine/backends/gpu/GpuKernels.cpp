@@ -100,7 +100,7 @@ int64_t entriesOf(const program::Program &program) {
   return entries;
 }
 
-// Results apart from the operands, then each one that may lie on an operand, there.
+// First all results have memory of their own, then each one that may share memory with an operand does.
 size_t compare(Buffers &buffers, CudaDriver::Handle function, CudaDriver::Address contextAddress) {
   const GpuKernel &kernel = buffers.kernel;
   size_t count = 0;

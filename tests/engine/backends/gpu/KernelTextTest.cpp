@@ -1,4 +1,4 @@
-// What the tool that compares kernels on a GPU reads, and what it takes for a difference.
+// The texts that the tool for comparing kernels on a GPU reads, and the differences that it counts.
 #include "tests/engine/backends/gpu/RandomBuffer.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(RandomBuffer, HoldsEveryKind) {
   EXPECT_LT(*std::max_element(values.begin(), values.end()), 10);
 }
 
-// Two NaNs are alike, a NaN and a number are not, nor are zeros of different signs.
+// Two NaNs are equal; a NaN and a number differ, and so do zeros of different signs.
 TEST(RandomBuffer, Differences) {
   KernelBuffer buffer{"f32", 4};
   float quiet = std::numeric_limits<float>::quiet_NaN();

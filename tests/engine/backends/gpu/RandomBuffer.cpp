@@ -9,7 +9,7 @@
 namespace npar::engine {
 
 namespace {
-/// How a type of floats lies in its word: bits of the exponent and the fraction.
+/// The bits of the exponent and of the fraction in the word of a type of floats.
 struct Format {
   int exponent, fraction;
 };
