@@ -20,6 +20,7 @@ PLANS = {
     "channels": {"tp": 2, "sp": 2, "size": 14},
     "samples": {"dp": 2, "sp": 2},
     "samples, channels, both axes": {"dp": 2, "tp": 2, "sp": 2, "cp": 2, "size": 8},
+    "16-bit floats": {"sp": 3, "cp": 2, "size": 7, "compute": "bf16"},
 }
 
 

@@ -170,3 +170,20 @@ module attributes {dist.mesh = #dist.mesh<sp = 2>} {
     return %y : !y
   }
 }
+
+// -----
+
+!x = tensor<2x8x4xf32, #nn.axes<batch, row, channel>>
+!p = tensor<2x3x8x4xf32, #nn.axes<batch, tap, y, channel>>
+!y = tensor<2x8x4xf32, #nn.axes<batch, y, channel>>
+
+// nn.mul rounds nothing to TF32: this stays a product, of a copy of the windows.
+// CHECK-LABEL: func.func @depthwise_in_tf32
+// CHECK: rank.launch @windows_{{[0-9]+}}(%arg0)
+// CHECK: rank.matmul {{.*}}tf32
+func.func @depthwise_in_tf32(%x: !x, %w: tensor<4x3xf32, #nn.axes<channel, tap>>) -> !y {
+  %p = nn.windows %x of ["row"] to ["y"] by ["tap"] {stride = array<i64: 1>, dilation = array<i64: 1>, before = array<i64: 1>,
+    spread = array<i64: 1>, fill = 0.0} : (!x) -> !p
+  %y = nn.einsum %p, %w {tf32} : (!p, tensor<4x3xf32, #nn.axes<channel, tap>>) -> !y
+  return %y : !y
+}
