@@ -146,6 +146,7 @@ class ResnetTest(DriverTest):
         (folder / "config.json").write_text(json.dumps(FAMILIES[name]["config"]))
         safetensors_file.write(folder / "model.safetensors", pictures.named(FAMILIES[name]["tensors"]))
         report = self.npar_json("import", "given")
+        self.assertEqual(report["weights"]["types"], ["F32", "I64"])
         return report["model"], settings({key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()})
 
     def test_hugging_face(self):
