@@ -113,7 +113,7 @@ class ResnetTest(DriverTest):
             ({"layer9.0.conv1.weight": good["conv1.weight"]}, "unknown to the model: 'layer9.0.conv1.weight'"),
             ({"conv1.weight": safetensors_file.Tensor([3, 3, 7], [0.0] * 63)}, "tensor 'conv1.weight' has shape [3, 3, 7], the model's is [3, 3, 7, 7]"),
             ({"bn1.num_batches_tracked": safetensors_file.Tensor([], [2.5])}, "tensor 'bn1.num_batches_tracked' holds 2.5 at [], not a whole number"),
-            ({"bn1.num_batches_tracked": safetensors_file.Tensor([], [2**60], "I64")}, "'bn1.num_batches_tracked' holds 1.15292e+18 at [], beyond 2^53"),
+            ({"bn1.num_batches_tracked": safetensors_file.Tensor([], [2**60], "I64")}, "'bn1.num_batches_tracked' holds 1.1529215e+18 at [], beyond 2^53"),
             ({"bn1.weight": safetensors_file.Tensor([3], [1, 2, 3], "I64")}, "tensor 'bn1.weight' has type I64"),
         ):
             with self.subTest(said):
@@ -146,6 +146,7 @@ class ResnetTest(DriverTest):
         (folder / "config.json").write_text(json.dumps(FAMILIES[name]["config"]))
         safetensors_file.write(folder / "model.safetensors", pictures.named(FAMILIES[name]["tensors"]))
         report = self.npar_json("import", "given")
+        self.assertEqual(report["weights"]["types"], ["F32", "I64"])
         return report["model"], settings({key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()})
 
     def test_hugging_face(self):

@@ -76,7 +76,7 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
     for (int64_t size : each.tensor->shape)
       elements *= static_cast<uint64_t>(size);
     found.bytes += elements * (engine::findStoredType(each.tensor->type)->bits / 8);
-    found.types.insert(each.tensor->type);
+    found.types.insert((*store)->tensors().at(each.name).type); // counts are I64 there, and F64 for the model
   }
   return found;
 }
