@@ -9,9 +9,10 @@ import struct
 import unittest
 import zlib
 
-from driver import LONG, REFERENCE, ROOT, DriverTest, block, safetensors_file
+from driver import LONG, REFERENCE, ROOT, DriverTest, block, safetensors_file, settings
 
 MODEL = pathlib.Path(__file__).resolve().parent / "finetune.npar"
+RESNET = MODEL.with_name("resnet_halves.npar")
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 NAMES = {"former": ["five", "four", "one", "three", "two"], "latter": ["eight", "nine", "seven", "six", "zero"]}  # ascending: class k is the k-th
 DIGITS = {name: digit for digit, name in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])}
@@ -159,12 +160,21 @@ class FashionTest(FinetuneTest):
                 (self.folder / f"{half}-{part}-images").write_bytes(struct.pack(">IIII", 0x803, len(chosen), 28, 28) + b"".join(pixels[784 * i : 784 * i + 784] for i in chosen))
                 (self.folder / f"{half}-{part}-labels").write_bytes(struct.pack(">II", 0x801, len(chosen)) + bytes(numbers[i] - classes[0] for i in chosen))
 
-    def half(self, half, folder, *flags, steps=760, block="base"):
+    def half(self, half, folder, *flags, sizes, every, steps, block="base"):
         """The best evaluation on the pictures of the test, and the checkpoint that has it."""
         held = [flag for kind in ("image", "label") for flag in ("--eval-data", f"{kind}={half}-t10k-{kind}s")]
-        done = self.npar_json("train", "m.npar", "--train", block, "--set", f"data={half}", "--set", "side=28", "--set", "first=16", "--set", "second=32", "--set", "epoch=190", *flags, "--checkpoint", folder,
-                              "--checkpoint-keep", 1, "--eval-every", 190, "--eval-stop-on", "right", *held, "--steps", steps, "--quiet", timeout=3000)  # fmt: skip
+        done = self.npar_json("train", "m.npar", "--train", block, "--set", f"data={half}", *sizes, *flags, "--checkpoint", folder, "--checkpoint-keep", 1,
+                              "--eval-every", every, "--eval-stop-on", "right", *held, "--steps", steps, "--quiet", timeout=3000)  # fmt: skip
         return done["best"]["right"], self.best(folder)
+
+    def halves(self, name, **run):
+        """The first half, and the second half with a new head alone and all tuned."""
+        first, best = self.half("former", "first", **run)
+        weights = ["--weights", best, "--fresh", "fc.*"]
+        head, _ = self.half("latter", "head", *weights, block="head", **run)
+        tuned, _ = self.half("latter", "tuned", *weights, block="tune", **run)
+        print(f"Fashion-MNIST, {name}: first half {first:.4f}, new head {head:.4f}, all tuned {tuned:.4f}")
+        return first, head, tuned
 
     def test_a_frozen_body_and_a_tuned_one(self):
         self.write_halves()
@@ -172,13 +182,18 @@ class FashionTest(FinetuneTest):
         for half in NAMES:
             text = text.replace(f'images "{half}" image, label = class(image)', f'idx "{half}-train-images" image\n    idx "{half}-train-labels" label')
         (self.folder / "m.npar").write_text(text)
-        first, best = self.half("former", "first")
-        weights = ["--weights", best, "--fresh", "fc.*"]
-        head, _ = self.half("latter", "head", *weights, block="head")
-        tuned, _ = self.half("latter", "tuned", *weights, block="tune")
-        print(f"Fashion-MNIST: first half {first:.4f}, new head {head:.4f}, all tuned {tuned:.4f}")
+        first, head, tuned = self.halves("two convolutions", sizes=settings(side=28, first=16, second=32, epoch=190), every=190, steps=760)
         self.assertGreater(first, 0.8)
         self.assertGreater(head, 0.88)
+        self.assertGreater(tuned, head + 0.01)
+
+    def test_resnet18(self):
+        self.write_halves()
+        shutil.copy(RESNET, self.folder / "m.npar")
+        sizes = ["--config", "resnet18", *settings(channels=1, height=28, width=28, classes=5, mean="[0.286]", deviation="[0.353]"), "--plan", "none"]
+        first, head, tuned = self.halves("ResNet-18", sizes=sizes, every=188, steps=564)
+        self.assertGreater(first, 0.8)
+        self.assertGreater(head, 0.8)
         self.assertGreater(tuned, head + 0.01)
 
     def test_the_cnn_under_two_ranks(self):

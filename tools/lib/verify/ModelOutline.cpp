@@ -10,9 +10,24 @@ namespace npar::verify {
 namespace {
 
 /// Constants of the standard library's models. An odd vocabulary needs padding; two features at once can split eight heads.
-const Settings smallSizes = {{"vocab", "67"},   {"context", "16"}, {"length", "16"},  {"width", "32"}, {"heads", "8"},
-                             {"mlp", "64"},     {"inner", "64"},   {"kv_heads", "2"}, {"depth", "2"},  {"head_dim", "8"},
-                             {"sources", "16"}, {"size", "12"},    {"patch", "4"}};
+const Settings smallSizes = {{"vocab", "67"},
+                             {"context", "16"},
+                             {"length", "16"},
+                             {"width", "32"},
+                             {"heads", "8"},
+                             {"mlp", "64"},
+                             {"inner", "64"},
+                             {"kv_heads", "2"},
+                             {"depth", "2"},
+                             {"head_dim", "8"},
+                             {"sources", "16"},
+                             {"size", "12"},
+                             {"patch", "4"},
+                             {"height", "32"},
+                             {"samples", "4"},
+                             {"first", "8"},
+                             {"depths", "[1, 1, 1, 1]"},
+                             {"widths", "[8, 8, 16, 16]"}};
 
 /// Refuses settings that each drafted plan makes itself.
 engine::Status refusePlanSettings(const models::ModelOptions &options) {

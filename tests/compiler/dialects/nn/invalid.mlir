@@ -16,8 +16,8 @@ func.func private @f(tensor<2x?xf32, #nn.axes<batch, seq>>)
 
 // -----
 
-// expected-error @+1 {{'uniform' is none of zeros, ones, normal, constant}}
-#i = #nn.init<uniform, 1.0>
+// expected-error @+1 {{'glorot' is none of zeros, ones, normal, constant, uniform}}
+#i = #nn.init<glorot, 1.0>
 
 // -----
 
