@@ -192,9 +192,9 @@ class FashionTest(FinetuneTest):
         shutil.copy(RESNET, self.folder / "m.npar")
         sizes = ["--config", "resnet18", *settings(channels=1, height=28, width=28, classes=5, mean="[0.286]", deviation="[0.353]"), "--plan", "none"]
         first, head, tuned = self.halves("ResNet-18", sizes=sizes, every=188, steps=564)
-        self.assertGreater(first, 0.8)
-        self.assertGreater(head, 0.8)
-        self.assertGreater(tuned, head + 0.01)
+        self.assertGreater(first, 0.78)
+        self.assertGreater(head, 0.75)
+        self.assertGreater(tuned, head + 0.05)
 
     def test_the_cnn_under_two_ranks(self):
         """At least 90 % of the pictures of the test after three epochs."""
