@@ -167,9 +167,9 @@ class FashionTest(FinetuneTest):
                               "--eval-every", every, "--eval-stop-on", "right", *held, "--steps", steps, "--quiet", timeout=3000)  # fmt: skip
         return done["best"]["right"], self.best(folder)
 
-    def halves(self, name, **run):
-        """The first half, and the second half with a new head alone and all tuned."""
-        first, best = self.half("former", "first", **run)
+    def halves(self, name, *former, **run):
+        """The first half, with the flags `former`, and the second half with a new head alone and all tuned."""
+        first, best = self.half("former", "first", *former, **run)
         weights = ["--weights", best, "--fresh", "fc.*"]
         head, _ = self.half("latter", "head", *weights, block="head", **run)
         tuned, _ = self.half("latter", "tuned", *weights, block="tune", **run)
@@ -182,10 +182,10 @@ class FashionTest(FinetuneTest):
         for half in NAMES:
             text = text.replace(f'images "{half}" image, label = class(image)', f'idx "{half}-train-images" image\n    idx "{half}-train-labels" label')
         (self.folder / "m.npar").write_text(text)
-        first, head, tuned = self.halves("two convolutions", sizes=settings(side=28, first=16, second=32, epoch=190), every=190, steps=760)
-        self.assertGreater(first, 0.8)
-        self.assertGreater(head, 0.88)
-        self.assertGreater(tuned, head + 0.01)
+        first, head, tuned = self.halves("two convolutions", *settings(lr=0.01), sizes=settings(side=28, first=16, second=32, epoch=190), every=190, steps=760)
+        self.assertGreater(first, 0.85)
+        self.assertGreater(head, 0.9)
+        self.assertGreater(tuned, head)
 
     def test_resnet18(self):
         self.write_halves()
