@@ -12,7 +12,7 @@ namespace npar::engine {
 inline int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 inline int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
 
-/// Of scratch, in bytes.
+/// Scratch memory is aligned to this many bytes.
 constexpr int64_t alignment = 64;
 
 /// Blocks of at most `most`, multiples of `unit`, as equal as they get.

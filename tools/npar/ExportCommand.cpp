@@ -78,12 +78,7 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   Outcome<models::FolderModel> model = reported(foreign::modelOfFolder(flags.source, terminal()));
   if (!model.ok())
     return model.code();
-  flags.model.model = model->model;
-  flags.model.settings = model->settings;
-  if (!model->config.empty())
-    flags.model.config = model->config;
-  if (!model->train.empty())
-    flags.model.train = model->train;
+  model->select(flags.model);
   std::string config = flags.source + (engine::isCheckpoint(flags.source) ? "/model/config.json" : "/config.json");
   if (std::filesystem::exists(config, error))
     base = config;

@@ -23,12 +23,7 @@ void RequestObserver::tell(const npar_event &event) { stopped = (host.call && ho
 /// The model of a folder, as `npar train FOLDER` finds it.
 static Status followFolder(const std::string &path, models::ModelOptions &options, engine::Observer &observer) {
   TRY(models::FolderModel folder, foreign::modelOfFolder(path, observer));
-  options.model = folder.model;
-  options.settings.insert(options.settings.begin(), folder.settings.begin(), folder.settings.end());
-  if (!folder.config.empty() && !options.config)
-    options.config = folder.config;
-  if (!folder.train.empty() && !options.train)
-    options.train = folder.train;
+  folder.select(options);
   return {};
 }
 

@@ -22,6 +22,15 @@ static Status checkText(const std::string &folder, const engine::ManifestFile &t
   return Status::badInput("checkpoint '" + folder + "': file '" + text.name + "' was changed after it was written");
 }
 
+void FolderModel::select(ModelOptions &options) const {
+  options.model = model;
+  options.settings.insert(options.settings.begin(), settings.begin(), settings.end());
+  if (!config.empty() && !options.config)
+    options.config = config;
+  if (!train.empty() && !options.train)
+    options.train = train;
+}
+
 Result<FolderModel> modelOfCheckpoint(const std::string &folder) {
   Result<std::shared_ptr<const engine::CheckpointStore>> store = engine::openCheckpointStore(folder);
   if (!store.ok())

@@ -16,6 +16,9 @@ struct FolderModel {
   std::string folder;                ///< contains the weights and possibly a tokenizer's files
   std::string config = {};           ///< named configuration of the model's constants; empty: none
   std::string train = {};            ///< train block of a checkpoint, if one was chosen; else empty
+
+  /// Selects the model in `options`. What is given there takes precedence: settings that come later, a configuration, a train block.
+  void select(ModelOptions &options) const;
 };
 
 /// The model of a checkpoint, or of the newest checkpoint in a folder: the copy of its text, compared with the hash in the manifest.

@@ -44,12 +44,7 @@ Result<NamedModel> nameModel(const models::ModelOptions &given, const std::strin
   if (isFolder(given.model)) {
     TRY(models::FolderModel folder, foreign::modelOfFolder(given.model, observer));
     named.folder = folder.folder;
-    named.options.model = folder.model;
-    named.options.settings.insert(named.options.settings.begin(), folder.settings.begin(), folder.settings.end());
-    if (!folder.config.empty() && !named.options.config)
-      named.options.config = folder.config;
-    if (!folder.train.empty() && !named.options.train)
-      named.options.train = folder.train;
+    folder.select(named.options);
     if (named.weights.empty())
       named.weights = named.folder;
   } else if (named.weights.empty()) {

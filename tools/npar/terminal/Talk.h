@@ -17,8 +17,8 @@ void printRemark(const std::string &message);
 ExitCode fail(const engine::Status &status);
 ExitCode fail(ExitCode code, const std::string &message);
 
-/// From now on errors are kept, for the processes of a job to agree on what is said. Remarks are printed by the one that `speaks`, and data
-/// come on its standard output alone.
+/// Keeps errors from now on, so that the processes of a job can agree on what they print. Only the process that `speaks` prints remarks,
+/// and only its standard output has data.
 void keepErrors(bool speaks);
 /// This process speaks from now on, in the place of the one that did; its standard output is open again.
 void takeOver();

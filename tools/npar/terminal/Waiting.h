@@ -22,7 +22,7 @@ public:
   /// Returns the one before.
   std::string phase(const std::string &name);
 
-  /// For --quiet: they print nothing any more.
+  /// Makes all of them print nothing any more, for --quiet.
   static void silence();
 
 private:

@@ -33,7 +33,7 @@ LogicalResult EinsumOp::verify() {
 
 double EinsumOp::getFlops() { return 2 * loopVolume(*this); }
 
-// Where windows are spread, as in the gradient of a convolution with a stride, the other entries are zeros and need no multiplication.
+// If windows are spread, as in the gradient of a convolution with a stride, most of their entries are zeros, which need no multiplication.
 double EinsumOp::getProductFlops() {
   double flops = getFlops();
   for (Value operand : getOperands())
