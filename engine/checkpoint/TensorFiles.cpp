@@ -11,6 +11,7 @@
 #include "engine/files/SyncedFile.h"
 #include "engine/json/Json.h"
 #include "engine/numbers/Convert.h"
+#include "engine/pytorch/StateDictWriter.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
 
@@ -65,7 +66,7 @@ bool convertBlock(const std::string &from, const uint8_t *source, const std::str
 /// One tensor on its way into a file.
 class TensorStream {
 public:
-  TensorStream(const TensorStore &store, const TensorToStore &tensor, SafetensorsWriter &writer, size_t index, const WrittenPart &written)
+  TensorStream(const TensorStore &store, const TensorToStore &tensor, TensorWriter &writer, size_t index, const WrittenPart &written)
       : store(store), tensor(tensor), writer(writer), index(index), written(written), type(entryOf(store, tensor).type),
         elements(entryOf(store, tensor).elements()) {}
 
@@ -112,7 +113,7 @@ private:
 
   const TensorStore &store;
   const TensorToStore &tensor;
-  SafetensorsWriter &writer;
+  TensorWriter &writer;
   const size_t index;
   const WrittenPart &written;
   const std::string type;
@@ -128,6 +129,19 @@ Status writeText(const std::string &path, const std::string &text) {
     return file.status();
   Status status = file->write(text.data(), text.size());
   return status.ok() ? file->finish() : status;
+}
+
+Result<std::unique_ptr<TensorWriter>> createFile(const std::string &path, const std::vector<TensorToWrite> &tensors, TensorFormat format) {
+  auto asWriter = [](auto writer) -> Result<std::unique_ptr<TensorWriter>> {
+    return writer.ok() ? Result<std::unique_ptr<TensorWriter>>(std::move(*writer)) : writer.status();
+  };
+  switch (format) {
+  case TensorFormat::Safetensors:
+    return asWriter(SafetensorsWriter::create(path, tensors));
+  case TensorFormat::Pytorch:
+    return asWriter(StateDictWriter::create(path, tensors));
+  }
+  return Status::internal("internal error: unknown format of tensors");
 }
 
 std::string fileName(size_t index, size_t count) {
@@ -182,11 +196,11 @@ Status fillFolder(const TensorStore &store, const std::vector<std::vector<Tensor
 } // namespace
 
 Status writeTensorFile(const TensorStore &store, const std::vector<TensorToStore> &tensors, const std::string &path,
-                       const WrittenPart &written) {
+                       const WrittenPart &written, TensorFormat format) {
   std::vector<TensorToWrite> list;
   for (const TensorToStore &tensor : tensors)
     list.push_back({tensor.name, tensor.type, entryOf(store, tensor).shape});
-  Result<std::unique_ptr<SafetensorsWriter>> writer = SafetensorsWriter::create(path, list);
+  Result<std::unique_ptr<TensorWriter>> writer = createFile(path, list, format);
   if (!writer.ok())
     return writer.status();
   for (size_t i = 0; i < tensors.size(); ++i)

@@ -1,4 +1,4 @@
-// Tensors out of a store into one safetensors file, or a folder of several with an index, without holding one of them whole in memory.
+// Tensors out of a store into one file, or a folder of several with an index, without holding one of them whole in memory.
 #pragma once
 
 #include "engine/checkpoint/TensorStore.h"
@@ -23,10 +23,13 @@ struct TensorToStore {
 /// Called from any thread with the size of each part that has been written. If it returns false, writing stops. Can be null.
 using WrittenPart = std::function<bool(uint64_t bytes)>;
 
-/// Writes tensors of the store, in this order, as one safetensors file, which appears when it is whole and on the disk. Bytes of one type
-/// are kept as they are; a value that a narrower type cannot hold is an error that names the tensor.
+/// Formats of files of tensors.
+enum class TensorFormat { Safetensors, Pytorch };
+
+/// Writes tensors of the store, in this order, as one file, which appears when it is whole and on the disk. Bytes of one type are kept as
+/// they are; a value that a narrower type cannot hold is an error that names the tensor.
 Status writeTensorFile(const TensorStore &store, const std::vector<TensorToStore> &tensors, const std::string &path,
-                       const WrittenPart &written = nullptr);
+                       const WrittenPart &written = nullptr, TensorFormat format = TensorFormat::Safetensors);
 
 /// Splits the tensors, in order, into lists of at most `most` bytes. A larger tensor gets a list of its own.
 std::vector<std::vector<TensorToStore>> cutIntoFiles(const TensorStore &store, const std::vector<TensorToStore> &tensors, uint64_t most);

@@ -1,9 +1,9 @@
 // Parameters from and to safetensors files with the model's own names, whatever plan the session runs.
 #include "engine/checkpoint/Weights.h"
 
-#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CountsAsFloats.h"
 #include "engine/checkpoint/IndexedParameter.h"
+#include "engine/checkpoint/Parts.h"
 #include "engine/checkpoint/Values.h"
 #include "engine/program/Elements.h"
 #include "engine/program/ModelState.h"
@@ -53,17 +53,6 @@ void append(std::string &message, const std::string &what, const std::vector<std
     message += (i ? ", " : "") + list[i];
   if (list.size() > 5)
     message += " and " + std::to_string(list.size() - 5) + " more";
-}
-
-/// The tensors of a store that are weights. In a checkpoint these are the parameters, in float32 if the plan rounds them, without the
-/// optimizer's state.
-std::map<std::string, StoreEntry> weightsOf(const TensorStore &store) {
-  std::map<std::string, StoreEntry> tensors = store.tensors();
-  if (auto *checkpoint = dynamic_cast<const CheckpointStore *>(&store))
-    for (const ManifestTensor &tensor : checkpoint->manifest().tensors)
-      if (tensor.kind != "parameter")
-        tensors.erase(tensor.name);
-  return tensors;
 }
 
 using Loaded = std::map<const Variable *, const NamedTensor *>;
@@ -249,8 +238,9 @@ std::string UnstoredParameters::text(const std::string &path) const {
 }
 
 Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path,
-                                       const std::vector<std::string> &fresh) {
-  Result<std::shared_ptr<const TensorStore>> store = openTensorStore(path);
+                                       const std::vector<std::string> &fresh, const std::vector<std::string> &parts) {
+  TRY(std::shared_ptr<const TensorStore> base, openTensorStore(path));
+  Result<std::shared_ptr<const TensorStore>> store = withParts(program, std::move(base), parts);
   if (!store.ok())
     return store.status();
   Result<Weights> weights = Weights::match(program, *store, fresh);

@@ -10,13 +10,27 @@
 
 namespace npar::files {
 
-engine::Status checkSafetensorsName(const std::string &flag, const std::string &path) {
+namespace {
+
+/// `endings`: those of the format; the first one is suggested.
+engine::Status checkEnding(const std::string &flag, const std::string &path, const std::string &format,
+                           const std::vector<std::string> &endings) {
   const std::filesystem::path name = path;
   const std::string ending = name.extension().string();
-  if (ending.empty() || ending == ".safetensors" || destinationOf(path).direct)
+  if (ending.empty() || std::find(endings.begin(), endings.end(), ending) != endings.end() || destinationOf(path).direct)
     return {};
-  return engine::Status::usage(flag + " writes a safetensors file, not '" + ending + "': name the file '" +
-                               std::filesystem::path(path).replace_extension(".safetensors").string() + "' instead of '" + path + "'");
+  return engine::Status::usage(flag + " writes a " + format + " file, not '" + ending + "': name the file '" +
+                               std::filesystem::path(path).replace_extension(endings.front()).string() + "' instead of '" + path + "'");
+}
+
+} // namespace
+
+engine::Status checkSafetensorsName(const std::string &flag, const std::string &path) {
+  return checkEnding(flag, path, "safetensors", {".safetensors"});
+}
+
+engine::Status checkPytorchName(const std::string &flag, const std::string &path) {
+  return checkEnding(flag, path, "PyTorch", {".pt", ".pth", ".bin"});
 }
 
 std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings) {

@@ -12,6 +12,9 @@ namespace npar::files {
 /// an ending, devices and pipes are accepted.
 engine::Status checkSafetensorsName(const std::string &flag, const std::string &path);
 
+/// The same for a command that writes a PyTorch file: refuses endings other than `.pt`, `.pth` and `.bin`.
+engine::Status checkPytorchName(const std::string &flag, const std::string &path);
+
 /// Why a name is refused because its ending belongs to another format, such as `step.svg` for JSON; empty if it is accepted. `endings`: the
 /// endings of the format. Endings unknown to npar are accepted.
 std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings);

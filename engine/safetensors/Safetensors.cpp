@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 namespace npar::engine {
 
@@ -17,6 +18,14 @@ template <typename Stored, typename T> void widenAs(const uint8_t *bytes, uint64
     std::memcpy(&value, bytes + i * sizeof(Stored), sizeof(Stored));
     values[i] = static_cast<T>(static_cast<Widened<Stored>>(value));
   }
+}
+
+/// Returns true for the first eight bytes of a ZIP archive or of a pickle, as torch.save writes them. As the length of a header they would
+/// be too large.
+bool isOfPytorch(const uint8_t *bytes) {
+  const uint8_t archive[] = {'P', 'K', 3, 4}, pickle[] = {0x80, 2, 0x8a, 0x0a};
+  const bool isLong = bytes[4] != 0;
+  return isLong && (std::equal(archive, archive + 4, bytes) || std::equal(pickle, pickle + 4, bytes));
 }
 
 } // namespace
@@ -82,6 +91,10 @@ Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string
   uint8_t prefix[8];
   if (Status status = file.read(0, sizeof(prefix), prefix); !status.ok())
     return status;
+  if (isOfPytorch(prefix))
+    return failure("it is a file of torch.save, whose Python objects npar does not load; convert it:\n  python3 -c \"import torch; "
+                   "from safetensors.torch import save_file; save_file(torch.load('" +
+                   path + "', weights_only=True), '" + std::filesystem::path(path).replace_extension(".safetensors").string() + "')\"");
   uint64_t header = 0;
   for (size_t i = 0; i < sizeof(prefix); ++i)
     header |= uint64_t{prefix[i]} << (8 * i);

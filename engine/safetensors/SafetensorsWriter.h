@@ -3,6 +3,7 @@
 
 #include "engine/files/OutputFile.h"
 #include "engine/safetensors/Safetensors.h"
+#include "engine/safetensors/TensorWriter.h"
 
 #include <atomic>
 #include <memory>
@@ -11,28 +12,18 @@
 
 namespace npar::engine {
 
-/// A tensor of the file: its name, type and shape.
-struct TensorToWrite {
-  std::string name;
-  std::string type; ///< the format's word, "F32"
-  std::vector<int64_t> shape;
-};
-
-/// A file that appears under its name, synced, when everything is in it (OutputFile). Pieces may be written in any order and from several
-/// threads at once, a pipe's in the order of the tensors; each byte once.
-class SafetensorsWriter {
+/// Pieces may be written in any order and from several threads at once, a pipe's in the order of the tensors.
+class SafetensorsWriter final : public TensorWriter {
 public:
   /// Writes the header. The tensors' bytes will follow each other in the given order. Names must differ and be UTF-8, types must be known.
   /// `metadata` is the header's metadata, in which other readers expect the name of a framework.
   static Result<std::unique_ptr<SafetensorsWriter>> create(const std::string &path, const std::vector<TensorToWrite> &tensors,
                                                            const std::map<std::string, std::string> &metadata = {{"format", "pt"}});
-  /// `size` bytes of the tensor of this index, little-endian, from its byte `offset` on.
-  Status write(size_t tensor, uint64_t offset, const void *bytes, size_t size);
-  /// Refuses a file in which bytes of a tensor are missing.
-  Status commit();
+  Status write(size_t tensor, uint64_t offset, const void *bytes, size_t size) override;
+  Status commit() override;
+  /// True if the output is a pipe or a device.
+  bool isInOrder() const override { return file.isDirect(); }
 
-  /// The output is a pipe or a device: pieces must come in order.
-  bool isInOrder() const { return file.isDirect(); }
   uint64_t bytesOf(size_t tensor) const { return tensors[tensor].second.end - tensors[tensor].second.begin; }
   /// Size of the whole file, including the header.
   uint64_t bytes() const { return begin + (tensors.empty() ? 0 : tensors.back().second.end); }

@@ -78,6 +78,20 @@ Opened openFolder(const std::string &folder) {
 
 } // namespace
 
+const std::vector<std::string> &tokenizerFileNames() {
+  static const std::vector<std::string> names = {"tokenizer.json",
+                                                 "vocab.json",
+                                                 "merges.txt",
+                                                 "vocab.txt",
+                                                 "tokenizer.model",
+                                                 "spiece.model",
+                                                 "sentencepiece.bpe.model",
+                                                 "tokenizer_config.json",
+                                                 "special_tokens_map.json",
+                                                 "added_tokens.json"};
+  return names;
+}
+
 std::vector<std::string> tokenizerFiles(const std::string &path) {
   if (path == "bytes")
     return {};
@@ -85,14 +99,23 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   bool isFolder = fs::is_directory(path, unknown);
   fs::path folder = isFolder ? path : folderOf(path);
   std::vector<std::string> files;
-  for (const char *name :
-       {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
-        "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"})
+  std::vector<std::string> names = tokenizerFileNames();
+  names.emplace_back("config.json");
+  for (const std::string &name : names)
     if (fs::exists(folder / name, unknown))
       files.push_back((folder / name).string());
   if (!isFolder)
     files.push_back(path);
   return files;
+}
+
+std::string tokenizerFolder(const std::string &folder) {
+  std::error_code unknown;
+  for (const fs::path &candidate : {fs::path(folder), fs::path(folder) / "model"})
+    for (const char *name : {"tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+      if (!folder.empty() && fs::exists(candidate / name, unknown))
+        return candidate.string();
+  return "";
 }
 
 Opened openTokenizer(const std::string &path) {

@@ -8,7 +8,9 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/json/Json.h"
+#include "engine/readable/Printable.h"
 #include "engine/status/OptionNames.h"
+#include "engine/training/FolderFiles.h"
 #include "engine/training/TrainedClasses.h"
 
 #include <algorithm>
@@ -110,18 +112,17 @@ Status RunCheckpoints::takeNewest(job::Processes &processes, uint64_t below, con
 void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
   options.texts = std::move(model.texts), options.call = std::move(model.call);
   constants = std::move(model.constants);
-  const std::string name = "config.json";
   std::string folder = origin ? origin->folder : weights;
   if (!origin && engine::isCheckpoint(weights))
     if (auto checkpoint = engine::openCheckpointStore(weights); checkpoint.ok())
       folder = (*checkpoint)->folder();
-  constexpr uint64_t largest = 10'000'000; // bytes, as for `npar import`
-  const bool isTaken = std::any_of(options.texts.begin(), options.texts.end(), [&](const auto &text) { return text.first == name; });
-  if (folder.empty() || isTaken)
-    return;
-  auto file = files::readFile(folder + (engine::hasManifest(folder) ? "/model/" : "/") + name, largest);
-  if (file.ok()) // else the folder has none
-    options.texts.emplace_back(name, std::string(file->begin(), file->end()));
+  options.call.weights = readable::printableName(origin ? origin->manifest.call.weights : folder);
+  FolderFiles others = filesOfFolder(folder);
+  for (auto &file : others.files) // a text of the model may have such a name
+    if (std::none_of(options.texts.begin(), options.texts.end(), [&](const auto &text) { return text.first == file.first; }))
+      options.texts.push_back(std::move(file));
+  for (const std::string &problem : wanted() ? others.problems : std::vector<std::string>())
+    observer.remark("warning: checkpoints will lack a file of '" + folder + "': " + problem);
 }
 
 uint64_t RunCheckpoints::seed(const program::Program &program) const {

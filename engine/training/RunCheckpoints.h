@@ -47,8 +47,8 @@ public:
   engine::Status look() const;
   /// Selects, with --resume, the newest intact checkpoint that the first process finds; all other processes must find the same one.
   engine::Status choose(job::Processes &processes);
-  /// Keeps the model's texts in every checkpoint, with the config.json of the folder `weights`, which may be a checkpoint; a resumed
-  /// training keeps that of its checkpoint. Call it after `choose`.
+  /// Keeps the model's texts in every checkpoint, with config.json and tokenizer (FolderFiles.h) of the folder `weights`, which may be a
+  /// checkpoint; a resumed training keeps those of its checkpoint. Call it after `choose`.
   void keepModel(KeptModel model, const std::string &weights);
 
   /// True if the training resumes from a checkpoint.

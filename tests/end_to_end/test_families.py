@@ -15,6 +15,7 @@ import random_weights
 
 RECORDED = json.loads((REFERENCE / "families_recorded.json").read_text())
 FAMILIES = RECORDED["families"]
+EMBEDDINGS = json.loads((REFERENCE / "embeddings_recorded.json").read_text())
 EXPORTED = json.loads((REFERENCE / "exports_recorded.json").read_text())["configurations"]
 RATE = 1024  # a power of two: what a step of plain descent subtracts is the gradient times this, to the last bit
 ADAMW = RECORDED["adamw"]
@@ -74,7 +75,8 @@ PUBLISHED = {
     "distilbert": {"distilbert-base-uncased": 66985530},
     "bert": {
         "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22713216,
-        "xlm-roberta-base": 278295186, "xlm-roberta-large": 560142482,
+        "xlm-roberta-base": 278295186, "xlm-roberta-large": 560142482, "bert-base-chinese": 102290312, "chinese-roberta-wwm-ext": 102290312, "rbt3": 38499464,
+        "chinese-roberta-wwm-ext-large": 325545608, "bge-base-zh-v1.5": 102267648, "bge-large-zh-v1.5": 325522432,
     },
     "vit": {
         "vit-base-patch16-224": 86567656, "vit-base-patch32-224": 88224232, "vit-large-patch16-224": 304326632, "deit-tiny-patch16-224": 5717416,
@@ -249,6 +251,70 @@ class FamiliesTest(DriverTest):
         safetensors_file.write(self.folder / "checkpoint" / "model.safetensors", without)
         self.npar("export", "checkpoint", "--output", "bare")
         self.assertEqual(set(safetensors_file.read(self.folder / "bare" / "model.safetensors")), {"bert." + name for name in without})
+
+    def test_a_published_masked_model_becomes_a_classifier(self):
+        """A file in the form of bert-base-chinese: the first names of norms, heads that a classifier does not need, settings of a pooler. A classifier
+        in it is loaded, so its steps are those of transformers; one that it lacks begins with initial values, and so does a pooler."""
+        self.family = FAMILIES["bert_classify"]
+        flags = self.bring("bert_classify")
+        head = {f"cls.{name}": safetensors_file.Tensor(shape, [0.5] * math.prod(shape)) for name, shape in {
+            "predictions.transform.dense.weight": (16, 16), "predictions.transform.dense.bias": (16,), "predictions.transform.LayerNorm.gamma": (16,),
+            "predictions.transform.LayerNorm.beta": (16,), "predictions.bias": (61,), "seq_relationship.weight": (2, 16), "seq_relationship.bias": (2,)}.items()}  # fmt: skip
+        first = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor for name, tensor in self.weights.items()}
+        weights = self.folder / "checkpoint" / "model.safetensors"
+        safetensors_file.write(weights, {**first, **head})
+        expected = self.family["losses"]["f64"][:20]
+        for loss, wanted in zip(self.train(flags, "steps", "dp pp tp", "f64", 20), expected, strict=True):
+            self.assertLessEqual(abs(loss / wanted - 1), BOUNDS["f64"])
+        body = {name: tensor for name, tensor in {**first, **head}.items() if not name.startswith(("classifier", "bert.pooler"))}
+        safetensors_file.write(weights, body)
+        command = ["run", "check.npar", "--train", "steps", "--plan", "none", *flags, "--data", "data.safetensors", "--steps", 1]
+        self.assertIn("4 parameters are not in ", self.npar(*command).error)
+        other = {"classifier.weight": safetensors_file.Tensor((5, 16), [1.0] * 80), "classifier.bias": safetensors_file.Tensor((5,), [1.0] * 5)}
+        safetensors_file.write(weights, {**first, **head, **other})  # of other classes
+        self.assertIn("--fresh 'classifier.*'", self.npar(*command, code=1).error)
+        self.assertIn("2 parameters get their initial values", self.npar(*command, "--fresh", "classifier.*").error)
+
+    def test_published_configurations(self):
+        """The keys of hfl/chinese-roberta-wwm-ext's config.json, for its three classes."""
+        config = {
+            "attention_probs_dropout_prob": 0.1, "bos_token_id": 0, "directionality": "bidi", "eos_token_id": 2, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+            "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-12, "max_position_embeddings": 512,
+            "model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 12, "output_past": True, "pad_token_id": 0, "pooler_fc_size": 768,
+            "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3, "pooler_size_per_head": 128, "pooler_type": "first_token_transform",
+            "type_vocab_size": 2, "vocab_size": 21128,
+        }  # fmt: skip
+        labels = {"id2label": {"0": "差评", "1": "好评"}, "label2id": {"差评": 0, "好评": 1}}
+        for architecture, more, task, parameters in (  # counted by transformers
+            ("BertForMaskedLM", {}, "masked", 102290312), ("BertForSequenceClassification", labels, "classify", 102269186), ("BertModel", {}, "sentence", 102267648),
+        ):  # fmt: skip
+            (self.folder / "config.json").write_text(json.dumps({**config, **more, "architectures": [architecture]}))
+            report = self.npar_json("import", "config.json")
+            self.assertEqual((report["settings"]["task"], report["settings"]["classes"], report["parameters"]), (task, 2, parameters))
+
+    def test_vectors_of_texts(self):
+        """Both ways of pooling, with and without length 1, against transformers; no input for the goal; the texts are no multiple of the batch."""
+        self.family = FAMILIES["bert_sentence"]
+        flags = self.bring("bert_sentence")
+        texts, width = EMBEDDINGS["texts"], 16
+        element, shape, values = families_data.data("sentence", 0)["tokens"]
+        safetensors_file.write_values(self.folder / "texts.safetensors", {"tokens": (element, [texts, shape[1]], values[: texts * shape[1]])})
+        cases = [("cls", "true", "none"), ("cls", "false", "three_d"), ("mean", "true", "three_d"), ("mean", "false", "none")]
+        for pooling, normalized, plan in cases if LONG else cases[TURN % 2 :: 2]:
+            with self.subTest(pooling, normalized=normalized, turn=TURN):
+                mesh_of = settings(mesh(dp=2, pp=1, tp=2)) if plan != "none" else []
+                self.npar("eval", "check.npar", *flags, "--plan", plan, *mesh_of, "--train", "steps", *settings(pooling=pooling, normalized=normalized),
+                          "--data", "texts.safetensors", "--outputs", "vectors.safetensors", "--quiet")  # fmt: skip
+                found = safetensors_file.read(self.folder / "vectors.safetensors")["sentence"]
+                self.assertEqual(found.shape, [texts, width])
+                for row in range(texts):
+                    wanted = EMBEDDINGS["vectors"][pooling][width * row : width * row + width]
+                    size = math.sqrt(sum(value * value for value in wanted)) if normalized == "true" else 1.0
+                    for value, other in zip(found.values[width * row : width * row + width], wanted, strict=True):
+                        self.assertLessEqual(abs(value - other / size), 1e-6)
+        (self.folder / "checkpoint" / "1_Pooling").mkdir()
+        (self.folder / "checkpoint" / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+        self.assertIn("1_Pooling/config.json' is not read", self.npar("import", "checkpoint").error)
 
     def test_a_head_that_is_not_the_tied_one(self):
         """A file may have both tensors. If they differ the model has a head of its own, as transformers loads it; what no model has is refused."""

@@ -341,6 +341,89 @@ class ExportTest(DriverTest):
                 ]
                 self.assertEqual(*hashes)
 
+    def test_tokenizers_go_along(self):
+        """From the folder of the weights through a checkpoint, a resumed run and a resharded one to the exported folder, byte for byte; what is not a
+        tokenizer's stays. `npar generate` finds the tokenizer of a checkpoint."""
+        shutil.copytree(FOLDERS / "gpt2", self.folder / "first")
+        written = {
+            "vocab.json": json.dumps({chr(97 + i): i for i in range(26)} | {f"t{i}": i for i in range(26, 37)}).encode(), "merges.txt": b"#version: 0.2\n",
+            "tokenizer_config.json": b'{"tokenizer_class": "GPT2Tokenizer"}', "special_tokens_map.json": b"{}", "chat_template.jinja": b"{{ x }}",
+            "spiece.model": bytes(range(256)),
+        }  # fmt: skip
+        for name, content in written.items():
+            (self.folder / "first" / name).write_bytes(content)
+        (self.folder / "first" / "README.md").write_text("mine")
+        (self.folder / "still.npar").write_text(STILL["gpt2"])
+        flags = ["run", "still.npar", *settings({key: str(value).lower() for key, value in EXPECTED["gpt2"][2].items()}, length=8), "--random-data"]
+        self.npar(*flags, *PLANS["dp pp tp"], "--weights", "first", "--steps", 1, "--checkpoint", "run")
+        self.npar(*flags, "--plan", "none", "--steps", 2, "--checkpoint", "run", "--resume")
+        self.npar("checkpoint", "reshard", "run", "--shards", 2, "-o", "other")
+        self.npar("checkpoint", "verify", "other")
+        for source in ("first", "run", "other"):
+            report = self.export(source, f"{source}-out")
+            self.assertEqual(sorted(report["other_files"]), sorted(["config.json", *written]))
+            for name, content in written.items():
+                self.assertEqual((self.folder / f"{source}-out" / name).read_bytes(), content)
+            self.assertFalse((self.folder / f"{source}-out" / "README.md").exists())
+        self.assertIn('"weights":"first"', (self.folder / "other" / "step-2" / "manifest.json").read_text())
+        generated = [self.npar_json("generate", source, "--prompt", "abc", "--count", 2, "--quiet") for source in ("first", "run")]
+        self.assertEqual(*generated)
+        self.assertEqual(generated[0]["prompt_tokens"], 3)
+
+    def test_a_part_of_the_weights(self):
+        """What was trained on a frozen base is exported alone and put back: every later result is that of the trained model, bit for bit."""
+        text = STILL["gpt2"] + 'train tuned for Gpt2 {\n batch 8\n optimizer AdamW(lr = 0.1)\n freeze "*" except "h.1.mlp.*"\n}\n'
+        (self.folder / "still.npar").write_text(text)
+        sizes = settings({key: str(value).lower() for key, value in EXPECTED["gpt2"][2].items()}, length=8)
+        train = ["run", "still.npar", *sizes, "--random-data", "--train"]
+        base = FOLDERS / "gpt2"
+        self.npar(*train, "tuned", *PLANS["dp pp tp"], "--weights", base, "--steps", 3, "--checkpoint", "run")
+        part = self.export("run", "part", "--only", "h.1.mlp.*")
+        self.assertEqual((part["tensors"], part["other_files"]), (4, ["part.json"]))
+        note = json.loads((self.folder / "part" / "part.json").read_text())
+        self.assertEqual({**note, "use": ""}, {"model": "Gpt2", "family": "gpt2", "base": str(base), "only": ["h.1.mlp.*"], "tensors": 4, "tensors_of_the_model": 28, "use": ""})
+        whole = [*PLANS["dp pp tp, all in shares"], "--steps", 1]
+        hashes = {name: self.npar_json(*train, "still", *whole, "--weights", *weights)["parameter_hash"]
+                  for name, weights in {"run": ["run"], "base": [base], "part": [base, "--weights-part", "part"], "file": [base, "--weights-part", "part/model.safetensors"]}.items()}  # fmt: skip
+        self.assertEqual(len({hashes["run"], hashes["part"], hashes["file"]}), 1)
+        self.assertNotEqual(hashes["run"], hashes["base"])
+        self.export(base, "merged", "--weights-part", "part")
+        self.export("run", "exported")
+        self.assert_same(self.folder / "merged", tensors_in(self.folder / "exported"))
+        generated = [self.npar_json("generate", *model, "--prompt-tokens", "1,2,3", "--count", 5, "--quiet")["tokens"] for model in (["run"], [base, "--weights-part", "part"], ["merged"])]
+        self.assertEqual(generated[1:], generated[:1] * 2)
+        error = self.npar("export", "run", "--only", "h.1.mlp.c_fc.*", "--output", "less").error
+        self.assertIn("warning: 2 parameters were trained and not exported, such as 'h.1.mlp.c_proj.", error)
+        whole = self.export("run", "all", "--only", "*")
+        self.assertEqual((whole["tensors"], whole["other_files"]), (28, ["config.json"]))
+        for command, code, said in (
+            (["export", "run", "--only", "x.*", "--output", "no"], 1, "--only 'x.*' matches no parameter of the model, which has 28, the last '"),
+            (["export", "run", "--base", "gpt2", "--output", "no"], 2, "--base needs --only PATTERN"),
+            (["export", "part", "--output", "no"], 1, "'part' has a part of a model's weights (part.json): name the folder of the other weights, and give --weights-part part"),
+            ([*train, "still", "--weights-part", "part"], 2, "--weights-part needs --weights PATH"),
+            ([*train, "still", "--weights", base, "--weights-part", FOLDERS / "llama"], 1, "cannot be a part of the model, which has no parameter for its tensor 'model."),
+        ):
+            self.assertIn(said, self.npar(*command, code=code).error)
+
+    def test_list(self):
+        """A line for each configuration, with the number of parameters; names select a model, a family or a configuration, and a file of one's own."""
+        listed = self.npar_json("import", "--list", "gpt2")
+        self.assertEqual([(each["configuration"], each["parameters"]) for each in listed["models"]],
+                         [("gpt2", 124439808), ("gpt2-medium", 354823168), ("gpt2-large", 774030080), ("gpt2-xl", 1557611200)])  # fmt: skip
+        self.assertEqual(listed["families"], [{"family": "gpt2", "model": "Gpt2", "classes": ["GPT2LMHeadModel"]}])
+        text = self.npar("import", "--list", "mixtral").output
+        self.assertRegex(text, r"(?m)^mixtral +Mixtral-8x7B +mixtral +46,702,792,704 +87.0 GiB +a position meets 12,879,925,248$")
+        self.assertIn('classes of family "roberta": RobertaForMaskedLM RobertaForSequenceClassification RobertaModel', self.npar("import", "--list", "roberta").output)
+        (one,) = self.npar_json("import", "--list", "rbt3")["models"]
+        self.assertEqual((one["model"], one["class"], one["parameters"]), ("bert", "BertForMaskedLM", 38499464))
+        self.npar("import", FOLDERS / "gpt2", "-o", "call.npar")
+        self.assertIn("2,152", self.npar("import", "--list", "call.npar").output)
+        self.assertIn("has the name 'rbt33': did you mean 'rbt3'?", self.npar("import", "--list", "rbt33", code=1).error)
+        self.assertIn("SOURCE is required", self.npar("import", code=2).error)
+        if LONG:
+            everything = self.npar_json("import", "--list")["models"]
+            self.assertGreater(len(everything), 90)
+
     def test_shards(self):
         report = self.export(FOLDERS / "llama", "out", "--shard-size", "3kB")
         self.assertGreater(report["files"], 2)

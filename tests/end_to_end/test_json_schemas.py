@@ -127,6 +127,8 @@ THEN = [
     ("tokens", "tokens bytes --text text.txt --count 2"),
     ("import", f"import {GPT2}"),
     ("import", "import experts.json"),
+    ("import-list", "import --list bert"),
+    ("import-list", "import --list two.npar"),
     ("export", f"export {GPT2} -o exported"),
     ("machine-show", "machine show reference"),
     ("machine-show", "machine show mixed.npar"),

@@ -3,7 +3,9 @@
 import shutil
 import unittest
 
-from driver import SMALL, DriverTest, settings
+from driver import SMALL, DriverTest, safetensors_file, settings
+
+import pytorch_file  # of tests/reference, as the driver has it on the path
 
 ONE = ["gpt2", "--plan", "none", *settings(SMALL, depth=1)]
 TRAIN = ["run", *ONE, "--random-data", "--steps", 1, "--quiet"]
@@ -92,6 +94,30 @@ class OutputsTest(DriverTest):
         self.assertEqual(sizes["parameter"][0] + sizes["state"][0], sizes["all"][0])
         self.assertEqual(sizes["all"][1], 0)
         self.assertEqual((self.folder / "p.safetensors").read_bytes(), (self.folder / "parameter.safetensors").read_bytes())
+
+    def test_consolidate_for_pytorch(self):
+        """The same tensors in the same order, in a file that holds nothing but calls that PyTorch allows; a pipe gets the same bytes."""
+        for only in ("parameter", "all"):
+            self.npar("checkpoint", "consolidate", "run", "--only", only, "-o", f"{only}.safetensors")
+            report = self.npar_json("checkpoint", "consolidate", "run", "--only", only, "--format", "pytorch", "-o", f"{only}.pt")
+            expected, found = safetensors_file.read(self.folder / f"{only}.safetensors"), pytorch_file.read(self.folder / f"{only}.pt")
+            self.assertEqual(list(found), list(expected))
+            self.assertEqual(report["tensors"], len(found))
+            for name, tensor in expected.items():
+                self.assertEqual(found[name], (tuple(tensor.shape), tensor.values), name)
+        piped = self.npar("checkpoint", "consolidate", "run", "--format", "pytorch", "-o", "/dev/stdout").stdout
+        self.assertEqual(piped, (self.folder / "parameter.pt").read_bytes())
+        for name, said in (
+            ("m.safetensors", "--format pytorch writes a PyTorch file, not '.safetensors': name the file 'm.pt' instead of 'm.safetensors'"),
+            ("m.pt", "name the file 'm.safetensors' instead of 'm.pt', or give --format pytorch"),
+        ):
+            flags = ["--format", "pytorch"] if name == "m.safetensors" else []
+            self.assertIn(said, self.npar("checkpoint", "consolidate", "run", *flags, "-o", name, code=2).error)
+        error = self.npar("checkpoint", "consolidate", "run", "--format", "pytorch", "--shard-size", "1MB", "-o", "m.pt", code=2).error
+        self.assertIn("--format pytorch writes one file: leave out --shard-size", error)
+        error = self.npar(*TRAIN, "--weights", "parameter.pt", code=1).error
+        self.assertIn("cannot read weights 'parameter.pt': it is a file of torch.save", error)
+        self.assertIn("save_file(torch.load('parameter.pt', weights_only=True), 'parameter.safetensors')", error)
 
 
 if __name__ == "__main__":

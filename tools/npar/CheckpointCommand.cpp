@@ -81,10 +81,11 @@ Command addCheckpointCommand(CLI::App &driver) {
   addOnly(*diff, all->diff.only);
   addJson(*diff, all->diff.json);
 
-  CLI::App *consolidate = app->add_subcommand("consolidate", "write complete parameters to one safetensors file, or to several\n\n"
-                                                             "Example:\n"
+  CLI::App *consolidate = app->add_subcommand("consolidate", "write complete parameters to one file, or to several\n\n"
+                                                             "Examples:\n"
                                                              "  npar checkpoint consolidate run/step-20 --only all -o all.safetensors\n"
-                                                             "  npar checkpoint consolidate run --shard-size 5GB -o model");
+                                                             "  npar checkpoint consolidate run --shard-size 5GB -o model\n"
+                                                             "  npar checkpoint consolidate run --format pytorch -o model.pt");
   consolidate->add_option("CHECKPOINT", all->consolidate.path, checkpointWord)->required()->check(notEmpty());
   consolidate->add_option("-o,--output", all->consolidate.output, "file to write, or with --shard-size a new folder")
       ->required()
@@ -94,6 +95,10 @@ Command addCheckpointCommand(CLI::App &driver) {
       ->add_option("--shard-size", all->consolidate.most, "maximum bytes of tensors per file, such as 5GB or 500MiB; also writes an index")
       ->type_name("SIZE")
       ->transform(byteSize());
+  consolidate->add_option("--format", all->consolidate.format, "safetensors, or pytorch: a file for torch.load with weights_only=True")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"safetensors", "pytorch"}))
+      ->capture_default_str();
   addOnly(*consolidate, all->consolidate.only);
   addAlone(*consolidate, all->job);
   addJson(*consolidate, all->consolidate.json);

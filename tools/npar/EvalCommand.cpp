@@ -282,8 +282,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   files.write("--outputs", flags.outputs);
   if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
     return code;
-  Outcome<NamedModel> named =
-      reported(trained::nameModel(flags.use.model, flags.use.weights, program::ProgramKind::Evaluation, files, terminal()));
+  Outcome<NamedModel> named = reported(
+      trained::nameModel(flags.use.model, flags.use.weights, flags.use.parts, program::ProgramKind::Evaluation, files, terminal()));
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
   if (ExitCode code = reported(trained::shareNames(job, *named)); code != ExitCode::Good)
@@ -303,7 +303,9 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   std::unique_ptr<engine::OncePass> data;
   if (ExitCode code = job.agree(lookAtData(flags, *named, (*program)->root(), data)); code != ExitCode::Good)
     return code;
-  if (ExitCode code = checkSameFiles(job, data->paths(), named->weights, (*program)->root().seed()); code != ExitCode::Good)
+  std::vector<std::string> stores = named->parts;
+  stores.push_back(named->weights);
+  if (ExitCode code = checkSameFiles(job, data->paths(), stores, (*program)->root().seed()); code != ExitCode::Good)
     return code;
   Outcome<TrainedModel> model = reported(trained::startWith(job, *program, *named, flags.use.start(), /*guests=*/{}, terminal()));
   if (!model.ok())

@@ -4,6 +4,7 @@
 #include "dsl/Families.h"
 #include "dsl/Suggestions.h"
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/Parts.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/json/Json.h"
@@ -11,13 +12,16 @@
 #include "engine/program/ModelState.h"
 #include "engine/program/Words.h"
 #include "engine/safetensors/StoredType.h"
+#include "engine/training/FolderFiles.h"
 #include "engine/training/TrainedClasses.h"
 #include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/foreign/PartNote.h"
 #include "tools/lib/models/FolderModel.h"
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/model/PartFlag.h"
 #include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -33,8 +37,11 @@ namespace {
 
 struct ExportFlags {
   std::string source, folder, type;
-  std::optional<uint64_t> most; ///< largest size of a file, in bytes
-  ModelOptions model;           ///< `model` empty: the source's own
+  std::optional<uint64_t> most;   ///< largest size of a file, in bytes
+  ModelOptions model;             ///< `model` empty: the source's own
+  std::vector<std::string> only;  ///< patterns of the parameters to export; empty: all
+  std::vector<std::string> parts; ///< weights of parameters in place of those of the source
+  std::string base;               ///< with `only`: the name of the other weights; empty: those with which the training began
   bool json = false;
 };
 
@@ -79,20 +86,40 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   if (!model.ok())
     return model.code();
   model->select(flags.model);
-  std::string config = flags.source + (engine::isCheckpoint(flags.source) ? "/model/config.json" : "/config.json");
+  const std::string config = flags.source + (engine::isCheckpoint(flags.source) ? "/model/" : "/") + training::configName;
   if (std::filesystem::exists(config, error))
     base = config;
   return ExitCode::Good;
 }
 
-/// The tensors to write: every parameter under its name in the family.
+/// Returns true if the parameter is to be exported.
+bool isWanted(const ExportFlags &flags, const std::string &parameter) {
+  return flags.only.empty() || std::any_of(flags.only.begin(), flags.only.end(),
+                                           [&](const std::string &pattern) { return engine::matchesPattern(pattern, parameter); });
+}
+
+/// Refuses patterns without a parameter.
+ExitCode checkOnly(const ExportFlags &flags, const program::Program &program) {
+  std::vector<std::string> parameters;
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == program::VariableKind::Parameter)
+      parameters.push_back(variable->name()->str());
+  for (const std::string &pattern : flags.only)
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const std::string &name) { return engine::matchesPattern(pattern, name); }))
+      return fail(ExitCode::BadInput, fmt::format("--only '{}' matches no parameter of the model, which has {}{}", pattern,
+                                                  parameters.size(), parameters.empty() ? "" : ", the last '" + parameters.back() + "'"));
+  return ExitCode::Good;
+}
+
+/// The tensors to write: every parameter that is wanted, under its name in the family.
 Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &weights, const program::Program &program,
-                                                      const dsl::Model &model, const std::string &type) {
+                                                      const dsl::Model &model, const ExportFlags &flags) {
   const engine::FileNames &names = weights.names();
   bool isComplete = std::none_of(names.fresh.begin(), names.fresh.end(), [&](const std::string &parameter) {
-    return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { // a kept parameter may be missing
-      return node.op == "parameter" && std::get<std::string>(node.attributes.at("name")) == parameter;
-    });
+    return isWanted(flags, parameter) &&
+           std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { // a kept parameter may be missing
+             return node.op == "parameter" && std::get<std::string>(node.attributes.at("name")) == parameter;
+           });
   });
   if (!isComplete)
     return fail(ExitCode::BadInput,
@@ -103,7 +130,11 @@ Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &wei
                                                 weights.store().description(), names.copied.front()));
   std::vector<engine::TensorToStore> tensors;
   for (const engine::NamedTensor &each : names.loaded) {
-    const std::string stored = isModelCount(*each.parameter) ? engine::countWord : type.empty() ? each.tensor->type : storedType(type);
+    if (!isWanted(flags, each.parameter->name()->str()))
+      continue;
+    const std::string stored = isModelCount(*each.parameter) ? engine::countWord
+                               : flags.type.empty()          ? each.tensor->type
+                                                             : storedType(flags.type);
     std::optional<program::IndexedTensor> indexed = program::indexedTensor(*each.parameter);
     if (!indexed)
       tensors.push_back({program::tensorOf(program, each.parameter->name()->str()), each.name, stored});
@@ -116,12 +147,55 @@ Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &wei
   return tensors;
 }
 
+/// The number of tensors that a whole export has.
+size_t countOf(const engine::Weights &weights) {
+  size_t count = 0;
+  for (const engine::NamedTensor &each : weights.names().loaded) {
+    std::optional<program::IndexedTensor> indexed = program::indexedTensor(*each.parameter);
+    count += indexed && each.index < 0 ? indexed->count : 1;
+  }
+  return count;
+}
+
+/// Warns if the checkpoint has trained parameters that are left out: base and part together are not the trained model then.
+void warnOfTrained(const ExportFlags &flags, const engine::TensorStore &store) {
+  auto *checkpoint = dynamic_cast<const engine::CheckpointStore *>(&store);
+  std::vector<std::string> trained;
+  for (const engine::ManifestTensor &tensor : checkpoint ? checkpoint->manifest().tensors : std::vector<engine::ManifestTensor>())
+    if (tensor.kind == "parameter" && tensor.slot != engine::frozenSlot && !isWanted(flags, tensor.name))
+      trained.push_back(tensor.name);
+  if (!trained.empty())
+    printRemark(fmt::format("warning: {} {} trained and not exported, such as '{}': the base with this part is not the trained model",
+                            trained.size(), trained.size() == 1 ? "parameter was" : "parameters were", trained.front()));
+}
+
+/// The weights with which the training of a checkpoint began; empty if they are not known. Of other sources it is the source.
+std::string baseOf(const ExportFlags &flags, const engine::TensorStore &store) {
+  if (!flags.base.empty())
+    return flags.base;
+  auto *checkpoint = dynamic_cast<const engine::CheckpointStore *>(&store);
+  return checkpoint ? checkpoint->manifest().call.weights : flags.source;
+}
+
+/// The tokenizer's files of the source.
+std::vector<std::pair<std::string, std::string>> tokenizerOf(const ExportFlags &flags) {
+  std::error_code error;
+  training::FolderFiles found =
+      std::filesystem::is_directory(flags.source, error) ? training::filesOfFolder(flags.source) : training::FolderFiles();
+  for (const std::string &problem : found.problems)
+    printRemark("warning: not carried to the folder: " + problem);
+  auto isConfig = [](const auto &file) { return file.first == training::configName; };
+  found.files.erase(std::remove_if(found.files.begin(), found.files.end(), isConfig), found.files.end());
+  return found.files;
+}
+
+/// `texts`: what else the folder has.
 ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const std::vector<engine::TensorToStore> &tensors,
-               const std::string &config) {
+               std::vector<std::pair<std::string, std::string>> texts) {
   engine::TensorFolder options;
   options.folder = flags.folder;
   options.fileBytes = flags.most.value_or(UINT64_MAX);
-  options.texts = {{"config.json", config}};
+  options.texts = std::move(texts);
   options.written = [](uint64_t) { return !stopSignal(); };
   std::vector<std::string> sources;
   for (const engine::TensorToStore &tensor : tensors)
@@ -140,6 +214,9 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (flags.json) {
     OrderedJson json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
+    json["other_files"] = OrderedJson::array();
+    for (const auto &[name, content] : options.texts)
+      json["other_files"].push_back(name);
     printJson(std::move(json));
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
@@ -149,6 +226,8 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
 }
 
 ExitCode runExport(ExportFlags flags) {
+  if (!flags.base.empty() && flags.only.empty())
+    return fail(ExitCode::Usage, "--base needs --only PATTERN");
   if (engine::isCheckpoint(flags.source)) { // fixed here, because a running training may write a newer one
     engine::Result<std::shared_ptr<const engine::CheckpointStore>> checkpoint = engine::openCheckpointStore(flags.source);
     if (!checkpoint.ok())
@@ -179,19 +258,31 @@ ExitCode runExport(ExportFlags flags) {
                                         "declare one in its text, `family \"gpt2\" for " +
                                         model->program.model.name + " { ... }`");
   models::ParameterProgram parameters(model->program.model);
-  engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
+  if (ExitCode code = checkOnly(flags, parameters.root()); code != ExitCode::Good)
+    return code;
+  engine::Result<std::shared_ptr<const engine::TensorStore>> whole = engine::withParts(parameters.root(), *store, flags.parts);
+  if (!whole.ok())
+    return fail(whole.status());
+  engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *whole);
   if (!weights.ok())
     return fail(weights.status());
   if (engine::Status same = weights->checkSame(); !same.ok())
     return fail(same);
-  Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags.type);
+  Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags);
   if (!tensors.ok())
     return tensors.code();
+  if (const size_t all = countOf(*weights); tensors->size() < all) {
+    warnOfTrained(flags, **store);
+    foreign::PartNote note{model->program.model.name, config->family, baseOf(flags, **store), flags.only, tensors->size(), all};
+    return write(flags, weights->store(), *tensors, {{foreign::PartNote::fileName, note.text()}});
+  }
   engine::Result<foreign::ConfigText> text =
       foreign::configText(*config, torchType(*tensors), base, training::trainedClasses(flags.source).names);
   if (!text.ok())
     return fail(text.status());
-  ExitCode code = write(flags, **store, *tensors, text->text);
+  std::vector<std::pair<std::string, std::string>> texts = tokenizerOf(flags);
+  texts.insert(texts.begin(), {training::configName, text->text});
+  ExitCode code = write(flags, weights->store(), *tensors, std::move(texts));
   if (code == ExitCode::Good && !text->unknown.empty())
     printRemark(fmt::format("'{}' does not say {}: write them into '{}/config.json' for programs that need them", flags.source,
                             dsl::joined(text->unknown, "and"), flags.folder));
@@ -207,12 +298,24 @@ Command addExportCommand(CLI::App &driver) {
                                       "Examples:\n"
                                       "  npar export run --output my-model --type bf16 --shard-size 5GB\n"
                                       "  npar export weights.safetensors --model gpt2 --set width=128 --set heads=4 --set depth=4 \\\n"
-                                      "      --set vocab=256 --output other-model\n");
+                                      "      --set vocab=256 --output other-model\n"
+                                      "  npar export run --only 'h.1.*' --output part\n"
+                                      "  npar export run --weights-part part --output whole\n");
   app->add_option("SOURCE", flags->source, "checkpoint, Hugging Face folder, or weights (.safetensors)")->required()->check(notEmpty());
   app->add_option("-o,--output", flags->folder, "folder to create; it must be empty or not exist")
       ->type_name("FOLDER")
       ->required()
       ->check(notEmpty());
+  app->add_option("--only", flags->only,
+                  "export only the parameters that match, such as an adapter's; * matches any text; can be repeated. The folder states "
+                  "the base to which they belong")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->check(notEmpty());
+  app->add_option("--base", flags->base, "with --only: name of the base (default: the weights with which the training began)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  addPart(*app, flags->parts);
   app->add_option("--type", flags->type, "type of all tensors: " + dsl::joined(exportedTypes()) + " (default: the stored type)")
       ->type_name("TYPE")
       ->check(CLI::IsMember(exportedTypes()));

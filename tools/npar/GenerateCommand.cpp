@@ -93,8 +93,8 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   files.read("--prompts", flags.prompt.list);
   if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
     return code;
-  Outcome<NamedModel> named =
-      reported(trained::nameModel(flags.use.model, flags.use.weights, program::ProgramKind::Generation, files, terminal()));
+  Outcome<NamedModel> named = reported(
+      trained::nameModel(flags.use.model, flags.use.weights, flags.use.parts, program::ProgramKind::Generation, files, terminal()));
   if (!named.ok())
     return named.code();
   std::optional<Prompts> prompts;

@@ -12,6 +12,7 @@
 #include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/ParameterProgram.h"
+#include "tools/npar/import/PrintModels.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/PrintJson.h"
@@ -34,7 +35,7 @@ namespace fs = std::filesystem;
 struct ImportFlags {
   std::string source, output;
   foreign::ImportOptions options;
-  bool json = false;
+  bool list = false, json = false;
 };
 
 /// Facts about the weights that belong to a configuration.
@@ -174,6 +175,12 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
 }
 
 ExitCode runImport(const ImportFlags &flags) {
+  if (flags.list && !(flags.output.empty() && flags.options.text.empty() && flags.options.ignored.empty()))
+    return fail(ExitCode::Usage, "--list reads no configuration: leave out -o, --model and --ignore-key");
+  if (flags.list)
+    return printModels(flags.source, flags.json);
+  if (flags.source.empty())
+    return fail(ExitCode::Usage, "SOURCE is required: a folder or a config.json; --list prints the models that npar knows");
   std::error_code error;
   bool folder = fs::is_directory(flags.source, error);
   Outcome<foreign::ImportedConfig> config = reported(folder ? foreign::importFolder(flags.source, terminal(), flags.options)
@@ -213,8 +220,14 @@ Command addImportCommand(CLI::App &driver) {
       "import", "find the model and settings of a Hugging Face folder\n\n"
                 "Examples:\n"
                 "  npar import gpt2-folder              # checks its weights, prints the command that continues training\n"
-                "  npar import config.json --json\n");
-  app->add_option("SOURCE", flags->source, "folder with config.json and weights, or a config.json alone")->required()->check(notEmpty());
+                "  npar import config.json --json\n"
+                "  npar import --list                   # the models that npar knows, with their parameters\n"
+                "  npar import --list bert\n");
+  app->add_option("SOURCE", flags->source,
+                  "folder with config.json and weights, or a config.json alone; with --list a model, family or "
+                  "configuration, or a model file")
+      ->check(notEmpty());
+  app->add_flag("--list", flags->list, "list the models and configurations of the standard library with their parameters");
   app->add_option("--model", flags->options.text, "model file that declares the family (default: the models of the standard library)")
       ->type_name("FILE.npar")
       ->check(notEmpty());

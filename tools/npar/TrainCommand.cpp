@@ -12,6 +12,7 @@
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/model/PartFlag.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -49,6 +50,8 @@ ExitCode checkFed(const RunFlags &flags) {
 ExitCode checkFlags(const RunFlags &flags) {
   if (!flags.fresh.empty() && flags.weights.empty())
     return fail(ExitCode::Usage, "--fresh needs --weights PATH");
+  if (!flags.parts.empty() && flags.weights.empty())
+    return fail(ExitCode::Usage, "--weights-part needs --weights PATH, the weights of which it replaces a part");
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps needs --trace FILE.json");
   if (flags.device.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
@@ -87,6 +90,8 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
     files.write(output.what, output.path, output.endings);
   models::claim(flags.data, files);
   files.read("--weights", flags.weights);
+  for (const std::string &part : flags.parts)
+    files.read("--weights-part", part);
   files.read("the model", flags.model.file());
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
@@ -175,11 +180,16 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (ExitCode code = reported(checkpoints.choose(job)); code != ExitCode::Good)
     return code;
   if (!checkpoints.resumes()) { // a resumed training reads its checkpoint instead
-    Outcome<std::string> weights = reported(job::settleCheckpoint(job, flags.weights));
-    if (!weights.ok())
-      return weights.code();
-    flags.weights = *weights;
-    files.read("--weights", flags.weights);
+    std::vector<std::string *> paths = {&flags.weights};
+    for (std::string &part : flags.parts)
+      paths.push_back(&part);
+    for (std::string *path : paths) {
+      Outcome<std::string> settled = reported(job::settleCheckpoint(job, *path));
+      if (!settled.ok())
+        return settled.code();
+      *path = *settled;
+      files.read(path == &flags.weights ? "--weights" : "--weights-part", *path);
+    }
   }
   auto load = [&] {
     ModelOrigin origin;
@@ -263,6 +273,7 @@ Command addTrainCommand(CLI::App &driver) {
   app->add_option("--weights", flags->weights, "initial weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
       ->type_name("PATH")
       ->check(notEmpty());
+  addPart(*app, flags->parts);
   app->add_option("--fresh", flags->fresh,
                   "with --weights: parameters that get their initial values instead, such as a head for other classes; * matches any text; "
                   "can be repeated")

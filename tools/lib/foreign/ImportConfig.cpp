@@ -5,11 +5,13 @@
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "tools/lib/foreign/ConfigFile.h"
+#include "tools/lib/foreign/PartNote.h"
+#include "tools/lib/foreign/WithText.h"
 #include "tools/lib/models/Compilation.h"
 #include "tools/lib/models/ParameterProgram.h"
 
 #include <algorithm>
-#include <sstream>
+#include <filesystem>
 
 namespace npar::foreign {
 
@@ -20,25 +22,6 @@ using engine::Status;
 namespace {
 
 constexpr size_t mostMistakes = 100; ///< listed per configuration
-
-/// Runs `read(options, sources, diagnostics)` on a model's text. `observer` gets warnings; errors are followed by the line `because`.
-template <typename Read>
-auto withText(const std::string &text, engine::Observer &observer, const std::string &because, Read read)
-    -> Result<decltype(read(dsl::FrontendOptions(), std::declval<dsl::Sources &>(), std::declval<dsl::Diagnostics &>()))> {
-  models::ModelOptions model;
-  model.model = text;
-  TRY(dsl::FrontendOptions options, model.frontend());
-  dsl::Sources sources;
-  dsl::Diagnostics diagnostics(sources);
-  auto result = read(options, sources, diagnostics);
-  std::ostringstream report;
-  diagnostics.print(report);
-  if (diagnostics.hasErrors())
-    return Status::located(Code::BadInput, report.str() + because);
-  if (!diagnostics.all().empty())
-    observer.warn(report.str());
-  return result;
-}
 
 /// True if the weights of the folder fit the model, and tensors that must hold the same values do.
 bool holdsSame(const std::string &folder, const ImportedConfig &config) {
@@ -96,6 +79,10 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
 
 Result<ImportedConfig> importFolder(const std::string &folder, engine::Observer &observer, const ImportOptions &options) {
   TRY(ImportedConfig config, importConfig(folder + "/config.json", observer, options));
+  std::error_code unknown;
+  if (const std::string pooling = folder + "/1_Pooling/config.json"; std::filesystem::exists(pooling, unknown))
+    observer.remark("'" + pooling +
+                    "' is not read; it describes how vectors of texts are pooled: choose that with bert's settings pooling and normalized");
   auto tied = std::find(config.settings.begin(), config.settings.end(), std::pair(config.tied, std::string("true")));
   if (tied == config.settings.end() || !engine::hasWeights(folder) || holdsSame(folder, config))
     return config;
@@ -110,6 +97,9 @@ Result<ImportedConfig> importFolder(const std::string &folder, engine::Observer 
 Result<models::FolderModel> modelOfFolder(const std::string &folder, engine::Observer &observer) {
   if (engine::isCheckpoint(folder))
     return models::modelOfCheckpoint(folder);
+  if (isPart(folder))
+    return Status::badInput("'" + folder + "' has a part of a model's weights (" + PartNote::fileName +
+                            "): name the folder of the other weights, and give --weights-part " + folder);
   TRY(ImportedConfig config, importFolder(folder, observer));
   models::FolderModel model{config.model, {}, folder};
   for (const auto &[key, value] : config.settings)

@@ -37,9 +37,9 @@ bool isFolder(const std::string &path) {
 
 } // namespace
 
-Result<NamedModel> nameModel(const models::ModelOptions &given, const std::string &weights, program::ProgramKind kind,
-                             models::FileClaims &files, engine::Observer &observer) {
-  NamedModel named{given, weights, "", kind};
+Result<NamedModel> nameModel(const models::ModelOptions &given, const std::string &weights, const std::vector<std::string> &parts,
+                             program::ProgramKind kind, models::FileClaims &files, engine::Observer &observer) {
+  NamedModel named{given, weights, parts, "", kind};
   named.options.kind = kind;
   if (isFolder(given.model)) {
     TRY(models::FolderModel folder, foreign::modelOfFolder(given.model, observer));
@@ -57,6 +57,8 @@ Result<NamedModel> nameModel(const models::ModelOptions &given, const std::strin
     named.options.plan = "none";
   files.read("the model", named.options.file());
   files.read("--weights", named.weights);
+  for (const std::string &part : named.parts)
+    files.read("--weights-part", part);
   return named;
 }
 

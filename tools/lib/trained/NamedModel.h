@@ -12,14 +12,15 @@ namespace npar::trained {
 struct NamedModel {
   models::ModelOptions options;
   std::string weights;
+  std::vector<std::string> parts = {};                          ///< weights of parameters in place of those of `weights`
   std::string folder;                                           ///< folder of the weights, if it was given instead of a model; else empty
   program::ProgramKind kind = program::ProgramKind::Evaluation; ///< kind of program that the command needs
 };
 
 /// Finds model and weights. `given.model` can be a folder with weights, which states its model; a model text or a compiled program needs
-/// `weights`. Without a plan the model runs on one rank. Claims the files in `files`.
-engine::Result<NamedModel> nameModel(const models::ModelOptions &given, const std::string &weights, program::ProgramKind kind,
-                                     models::FileClaims &files, engine::Observer &observer);
+/// `weights`. `parts`: NamedModel::parts. Without a plan the model runs on one rank. Claims the files in `files`.
+engine::Result<NamedModel> nameModel(const models::ModelOptions &given, const std::string &weights, const std::vector<std::string> &parts,
+                                     program::ProgramKind kind, models::FileClaims &files, engine::Observer &observer);
 
 /// Gives all processes the names that the first process has found, because the newest checkpoint of a folder can change at any time.
 engine::Status shareNames(job::Processes &processes, NamedModel &named);

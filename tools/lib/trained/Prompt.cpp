@@ -3,6 +3,7 @@
 
 #include "dsl/AxisSize.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/text/TokenizerFiles.h"
 #include "tools/lib/trained/PromptFile.h"
 
 #include <algorithm>
@@ -19,18 +20,10 @@ namespace {
 
 constexpr uint64_t largestPrompt = 16 << 20; ///< bytes of a file
 
-bool hasTokenizer(const std::string &folder) {
-  std::error_code ignored;
-  for (const char *name : {"tokenizer.json", "vocab.json", "tokenizer.model"})
-    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / name, ignored))
-      return true;
-  return false;
-}
-
 /// The tokenizer that --tokenizer names, else the one in the folder of the weights, else "bytes" for a model with 256 classes.
 Result<TokenizerPointer> findTokenizer(const PromptSource &source, const NamedModel &named, int64_t classes, engine::Observer &observer) {
-  bool beside = hasTokenizer(named.folder);
-  std::string path = !source.tokenizer.empty() ? source.tokenizer : beside ? named.folder : classes == 256 ? "bytes" : "";
+  const std::string beside = engine::tokenizerFolder(named.folder);
+  std::string path = !source.tokenizer.empty() ? source.tokenizer : !beside.empty() ? beside : classes == 256 ? "bytes" : "";
   if (path.empty())
     return TokenizerPointer();
   Result<TokenizerPointer> tokenizer = engine::openTokenizer(path);

@@ -2,6 +2,7 @@
 #include "tools/lib/trained/TrainedModel.h"
 
 #include "engine/checkpoint/OtherSettings.h"
+#include "engine/checkpoint/Parts.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/runtime/MemoryRoom.h"
 
@@ -19,7 +20,8 @@ namespace {
 /// Opens the weights. Reports weights of another model, or too little memory, before any memory is allocated.
 Result<engine::Weights> openWeights(const job::Processes &processes, const ProgramPointer &program, const NamedModel &named,
                                     const StartOptions &start, int threads, engine::Observer &observer) {
-  TRY(std::shared_ptr<const engine::TensorStore> store, engine::openTensorStore(named.weights));
+  TRY(std::shared_ptr<const engine::TensorStore> base, engine::openTensorStore(named.weights));
+  TRY(std::shared_ptr<const engine::TensorStore> store, engine::withParts(program->root(), std::move(base), named.parts));
   TRY(engine::Weights weights, engine::Weights::match(program->root(), store));
   if (size_t fresh = weights.names().fresh.size(); fresh > 0)
     return Status::badInput(fmt::format("'{}' lacks {} of the model's parameters (fresh), so they are untrained", named.weights, fresh));

@@ -51,6 +51,15 @@ private:
   std::atomic<uint64_t> done{0};
 };
 
+/// Refuses an output whose name belongs to the other format.
+Status checkName(const ConsolidateFlags &flags) {
+  if (flags.isPytorch())
+    return files::checkPytorchName("--format pytorch", flags.output);
+  Status status = files::checkSafetensorsName("-o", flags.output);
+  bool isOfPytorch = files::checkPytorchName("-o", flags.output).ok();
+  return status.ok() || !isOfPytorch ? status : Status(status.code(), status.message() + ", or give --format pytorch");
+}
+
 /// Compares all data with their hashes. Without this check damage would go unnoticed, because files written from a checkpoint get new
 /// hashes or none.
 ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint) {
@@ -130,6 +139,8 @@ ExitCode diffCheckpoints(const DiffFlags &flags) {
 }
 
 ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
+  if (flags.most && flags.isPytorch())
+    return fail(ExitCode::Usage, "--format pytorch writes one file: leave out --shard-size");
   Outcome<CheckpointPointer> opened = reported(engine::openCheckpointStore(flags.path));
   if (!opened.ok())
     return opened.code();
@@ -139,7 +150,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   claims.write("-o", flags.output);
   ExitCode code = reported(claims.check());
   if (code == ExitCode::Good && !flags.most)
-    code = reported(files::checkSafetensorsName("-o", flags.output));
+    code = reported(checkName(flags));
   if (code != ExitCode::Good)
     return code;
   std::error_code ignored;
@@ -163,7 +174,8 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
     auto part = [&](uint64_t size) { return progress.add(size), true; };
     Status status;
     if (!flags.most) {
-      status = engine::writeTensorFile(checkpoint, tensors, flags.output, part);
+      status = engine::writeTensorFile(checkpoint, tensors, flags.output, part,
+                                       flags.isPytorch() ? engine::TensorFormat::Pytorch : engine::TensorFormat::Safetensors);
     } else {
       engine::Result<engine::WrittenFolder> folder =
           engine::writeTensorFolder(checkpoint, tensors, {flags.output, *flags.most, /*texts=*/{}, part});

@@ -32,6 +32,8 @@ struct ConsolidateFlags {
   std::string path, output;
   std::string only = "parameter"; ///< a kind of tensors, or "all"
   std::optional<uint64_t> most;   ///< largest size of a file in bytes; if set, `output` is a folder
+  std::string format = "safetensors"; ///< or "pytorch"
+  bool isPytorch() const { return format == "pytorch"; }
   bool json = false;
 };
 ExitCode consolidateCheckpoint(const ConsolidateFlags &flags);

@@ -11,20 +11,20 @@
 namespace npar::driver {
 
 /// Adds the files that weights are read from; each file stays once.
-static ExitCode addWeights(const std::string &weights, std::vector<std::string> &paths) {
-  if (!weights.empty()) {
-    engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(weights);
+static ExitCode addWeights(const std::vector<std::string> &weights, std::vector<std::string> &paths) {
+  for (const std::string &path : weights) {
+    engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(path);
     if (!store.ok())
       return fail(store.status());
-    for (const std::string &path : (*store)->paths())
-      paths.push_back(path);
+    for (const std::string &file : (*store)->paths())
+      paths.push_back(file);
   }
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   return ExitCode::Good;
 }
 
-ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::string &weights, uint64_t seed) {
+ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::vector<std::string> &weights, uint64_t seed) {
   if (job.isAlone())
     return ExitCode::Good;
   job.phase("comparing data and weights with the other processes");

@@ -30,6 +30,7 @@ struct RunFlags {
   bool resume = false;
   std::vector<std::string> logs;
   std::vector<std::string> fresh; ///< patterns of parameters that --weights does not set
+  std::vector<std::string> parts; ///< weights of parameters in place of those of --weights
   std::string weights, saveWeights, trace, nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given

@@ -178,7 +178,7 @@ ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session
       printRemark("warning: " + text + "; --fresh PATTERN gives a head its initial values");
   Result<engine::UnstoredParameters> unstored = [&] {
     Waiting waiting("loading '" + weights + "'");
-    return engine::loadWeights(session, program, weights, flags.fresh);
+    return engine::loadWeights(session, program, weights, flags.fresh, flags.parts);
   }();
   if (!unstored.ok())
     return fail(unstored.status());
@@ -292,7 +292,10 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     return weights.code();
   std::vector<std::string> paths = plan ? plan->paths() : std::vector<std::string>(), evaluated = evaluations.paths();
   paths.insert(paths.end(), evaluated.begin(), evaluated.end());
-  if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
+  std::vector<std::string> stores = weights->empty() ? std::vector<std::string>() : flags.parts;
+  if (!weights->empty())
+    stores.push_back(*weights);
+  if (ExitCode code = checkSameFiles(job, std::move(paths), stores, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
   RunObserver observer(flags, root, logs, checkpoints, evaluations, training);

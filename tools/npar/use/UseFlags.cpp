@@ -5,6 +5,7 @@
 #include "engine/job/AgreedCheckpoint.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/PartFlag.h"
 #include "tools/npar/terminal/Talk.h"
 
 namespace npar::driver {
@@ -19,6 +20,7 @@ void UseFlags::addModelTo(CLI::App &app) {
   app.add_option("--weights", weights, "the model's weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
       ->type_name("FILE|FOLDER")
       ->check(notEmpty());
+  addPart(app, parts);
 }
 
 void UseFlags::addRunTo(CLI::App &app) {
@@ -47,7 +49,10 @@ trained::StartOptions UseFlags::start() const {
 }
 
 ExitCode settleFolders(Job &job, UseFlags &flags) {
-  for (std::string *path : {&flags.model.model, &flags.weights}) {
+  std::vector<std::string *> paths = {&flags.model.model, &flags.weights};
+  for (std::string &part : flags.parts)
+    paths.push_back(&part);
+  for (std::string *path : paths) {
     Outcome<std::string> settled = reported(job::settleCheckpoint(job, *path));
     if (!settled.ok())
       return settled.code();

@@ -18,6 +18,7 @@ struct UseFlags {
   JobOptions job;
   ModelOptions model; ///< its name can be a folder with weights
   std::string weights;
+  std::vector<std::string> parts; ///< weights of parameters in place of those of `weights`
   int threads = 0;
   double timeout = 300;
   ChosenDevice device;
@@ -31,8 +32,8 @@ struct UseFlags {
   trained::StartOptions start() const;
 };
 
-/// Replaces a folder of checkpoints given as model or weights by the newest checkpoint that process 0 finds in it; the other processes
-/// check that they find the same one.
+/// Replaces a folder of checkpoints given as model, weights or part by the newest checkpoint that process 0 finds in it; the other
+/// processes check that they find the same one.
 ExitCode settleFolders(Job &job, UseFlags &flags);
 /// Returns `code`, after a remark if a checkpoint that was found has been removed since, which may be why the command failed.
 ExitCode explained(ExitCode code, const UseFlags &flags);
