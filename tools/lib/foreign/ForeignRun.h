@@ -3,6 +3,7 @@
 
 #include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/foreign/NameTable.h"
+#include "tools/lib/foreign/RunRequest.h"
 #include "tools/lib/foreign/Training.h"
 
 #include <cstdint>
@@ -75,6 +76,7 @@ struct ForeignRun {
   int64_t bucketBytes = 0;
   std::string bucketNote; ///< where `bucketBytes` comes from; empty: the file
   Training training;
+  RunRequest request; ///< how long it trains, its files, and when it evaluates and saves
   // Locations of the sizes that the file sets ("world", "batch", "micro", "tp", "pp", "cp", "dp"), for errors about their combination.
   std::vector<std::pair<std::string, dsl::Location>> places;
   std::vector<NotTaken> notTaken;
