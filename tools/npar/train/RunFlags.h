@@ -32,6 +32,7 @@ struct RunFlags {
   std::vector<std::string> fresh; ///< patterns of parameters that --weights does not set
   std::string weights, saveWeights, trace, nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
+  std::optional<double> epochs;         ///< passes over the data instead of `steps`, counted from the start of the first run
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given
   int64_t checkReplicas = 0;            ///< steps between two comparisons of replicas; 0: not given
   std::vector<std::string> evalData;    ///< FILE or INPUT=FILE
