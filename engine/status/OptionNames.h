@@ -28,7 +28,8 @@ enum class Option {
   Setting,
   Targets,
   Tokens,
-  Train
+  Train,
+  World
 };
 
 /// True in the libraries of tools/api, which set it when they are loaded; false in the driver.
@@ -87,6 +88,8 @@ inline OptionSpelling spellingOf(Option option) {
     return {"--tokens", "tokens"};
   case Option::Train:
     return {"--train", "train"};
+  case Option::World:
+    return {"--world", "world"};
   }
   return {"", ""};
 }

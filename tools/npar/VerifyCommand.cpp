@@ -57,7 +57,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
       return code;
   if (flags.model.isCompiled())
     return job.agree(verifyCompiled(flags));
-  ExitCode code = job.agree(chooseTargets(flags.model, flags.device));
+  ExitCode code = job.agree(chooseDevices(flags.model, flags.device, job.deviceSharers()));
   return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
 
@@ -86,7 +86,7 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
     return fail(ExitCode::Usage, "--all and --pairs exclude each other");
   if (code == ExitCode::Good && (flags.all || flags.pairs))
     code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention", "--cuda-graph",
-                   "--cuda-gpus"},
+                   "--cuda-gpus", "--devices"},
                   std::string(flags.all ? "--all" : "--pairs") + " checks every plan at a small size, with limits of its own");
   if (code == ExitCode::Good && flags.pairs)
     code = refuse({"MORE", "--plans", "--combine", "--print-plan", "--program"}, "--pairs makes its own plans of one model");
@@ -94,7 +94,7 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
     code = refuse({"--features"}, "it chooses what --pairs combines");
   if (code == ExitCode::Good && flags.model.isCompiled() && !flags.all && !flags.pairs)
     code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--cuda-products",
-                   "--cuda-attention", "--cuda-graph", "--cuda-gpus"},
+                   "--cuda-attention", "--cuda-graph", "--cuda-gpus", "--devices"},
                   "only the structure of a compiled program is checked; give --program to check its mathematics");
   return code;
 }
@@ -126,6 +126,8 @@ Command addVerifyCommand(CLI::App &driver) {
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
   addMachineTo(*app, flags->model);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of compiling the plan")
       ->check(notEmpty())

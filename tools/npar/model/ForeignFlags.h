@@ -14,9 +14,12 @@ void addProgramFlag(CLI::App &app, const std::string &flag, const foreign::Forei
 struct ForeignFlags : foreign::ForeignRequest {
   bool printPlan = false;
 
-  void addTo(CLI::App &app);
-  /// Usage if flags do not go together.
-  ExitCode check(const ModelOptions &model) const;
+  /// `withWorld`: with a flag --world, for a command that does not define it for plans.
+  void addTo(CLI::App &app, bool withWorld = false);
+  /// Usage if flags do not go together. Moves the number of devices from the settings of the model to the run.
+  ExitCode check(ModelOptions &model);
+  /// Moves the setting `world` of the model to the run. Usage if it is no number of devices.
+  ExitCode takeWorld(ModelOptions &model);
   /// Usage if --print-plan would print a plan without the settings of the command line.
   ExitCode checkPlan(const foreign::ForeignModel &model) const;
 };

@@ -6,6 +6,7 @@
 #include "engine/training/RunLogs.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
+#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/train/DataFlags.h"
@@ -22,6 +23,10 @@ using training::RunLogs;
 
 struct RunFlags {
   ModelOptions model;
+  ForeignFlags foreign;                           ///< a run of another program in place of `model`
+  std::shared_ptr<foreign::ForeignModel> run;     ///< that run, as it was read; null: none
+  bool nearestModel = false, fromScratch = false; ///< what a run of another program may differ in
+  bool lengthGiven = false;                       ///< by --steps or --epochs
   JobOptions job;
   DataFlags data;
   ChosenDevice device;
