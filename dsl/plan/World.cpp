@@ -45,7 +45,7 @@ std::string sizesText(const std::vector<MeshAxis> &mesh, const std::string &but 
 
 std::string readAs(int64_t world) {
   const std::string value = std::to_string(world);
-  return engine::optionsAreMembers ? nameOf(Option::Setting, "world=" + value) : nameOf(Option::World, value);
+  return engine::optionsAreMembers ? nameOf(Option::Setting, "world=" + value) : "--world " + value;
 }
 
 struct World {

@@ -28,8 +28,7 @@ enum class Option {
   Setting,
   Targets,
   Tokens,
-  Train,
-  World
+  Train
 };
 
 /// True in the libraries of tools/api, which set it when they are loaded; false in the driver.
@@ -88,8 +87,6 @@ inline OptionSpelling spellingOf(Option option) {
     return {"--tokens", "tokens"};
   case Option::Train:
     return {"--train", "train"};
-  case Option::World:
-    return {"--world", "world"};
   }
   return {"", ""};
 }

@@ -243,7 +243,7 @@ ExitCode runTrain(RunFlags flags) {
       return code;
     if (ExitCode code = job.agree(chooseDevices(flags.model, flags.device, job.deviceSharers())); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(takeForeignRun(flags, job)); code != ExitCode::Good)
+    if (ExitCode code = takeForeignRun(flags, job); code != ExitCode::Good)
       return code;
     if (flags.foreign.printPlan) {
       if (job.isVoice())

@@ -103,12 +103,13 @@ ExitCode chooseDevices(ModelOptions &model, ChosenDevice &device, const DeviceSh
     model.world = sharers.isAlone ? 0 : sharers.onHost * sharers.hosts;
     return ExitCode::Good;
   }
-  engine::Result<int64_t> onHost = engine::cuda::devicesOfMachine();
-  if (!onHost.ok())
-    return fail(onHost.status());
-  if (ExitCode code = shareGpus(device, sharers, *onHost); code != ExitCode::Good)
+  engine::Result<const engine::cuda::CudaDriver *> driver = engine::cuda::CudaDriver::open();
+  if (!driver.ok())
+    return fail(driver.status());
+  const int64_t onHost = (*driver)->devices();
+  if (ExitCode code = shareGpus(device, sharers, onHost); code != ExitCode::Good)
     return code;
-  const int64_t each = device.gpus > 0 ? device.gpus : std::max<int64_t>(1, *onHost / sharers.onHost);
+  const int64_t each = device.gpus > 0 ? device.gpus : std::max<int64_t>(1, onHost / sharers.onHost);
   model.world = each * sharers.onHost * sharers.hosts;
   if (model.isCompiled())
     return ExitCode::Good;

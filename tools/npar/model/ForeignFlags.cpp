@@ -80,6 +80,21 @@ ExitCode ForeignFlags::check(ModelOptions &model) {
               : ExitCode::Good;
 }
 
+Outcome<std::shared_ptr<foreign::ForeignModel>> ForeignFlags::take(ModelOptions &model, engine::Observer &observer) {
+  if (from.empty())
+    return std::shared_ptr<foreign::ForeignModel>();
+  if (ExitCode code = takeWorld(model); code != ExitCode::Good) // that of --devices
+    return code;
+  otherwise = model.world;
+  Outcome<foreign::ForeignModel> made = reported(foreign::modelOfRun(*this, model, /*devices=*/0, observer));
+  if (!made.ok())
+    return made.code();
+  if (ExitCode code = checkPlan(*made); code != ExitCode::Good)
+    return code;
+  model = made->options;
+  return std::make_shared<foreign::ForeignModel>(std::move(*made));
+}
+
 ExitCode ForeignFlags::checkPlan(const foreign::ForeignModel &model) const {
   if (!printPlan || model.options.settings.empty())
     return ExitCode::Good;

@@ -4,6 +4,7 @@
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/terminal/Outcome.h"
 
 namespace npar::driver {
 
@@ -20,6 +21,8 @@ struct ForeignFlags : foreign::ForeignRequest {
   ExitCode check(ModelOptions &model);
   /// Moves the setting `world` of the model to the run. Usage if it is no number of devices.
   ExitCode takeWorld(ModelOptions &model);
+  /// Makes the run the model of a command: `model` then names its text, which lives as long as the result. Null without --from.
+  Outcome<std::shared_ptr<foreign::ForeignModel>> take(ModelOptions &model, engine::Observer &observer);
   /// Usage if --print-plan would print a plan without the settings of the command line.
   ExitCode checkPlan(const foreign::ForeignModel &model) const;
 };

@@ -99,23 +99,12 @@ ExitCode checkModel(const RunFlags &flags, const foreign::ForeignRun &run) {
                                               flags.foreign.from, lines));
 }
 
-} // namespace
-
-ExitCode takeForeignRun(RunFlags &flags, const Job &job) {
-  if (flags.foreign.from.empty())
-    return ExitCode::Good;
-  if (ExitCode code = flags.foreign.takeWorld(flags.model); code != ExitCode::Good) // that of --devices
-    return code;
-  flags.foreign.otherwise = flags.model.world;
+ExitCode readRun(RunFlags &flags, const Job &job) {
   engine::Observer nobody; // the voice speaks for all processes
-  Outcome<foreign::ForeignModel> made =
-      reported(foreign::modelOfRun(flags.foreign, flags.model, /*devices=*/0, job.isVoice() ? terminal() : nobody));
-  if (!made.ok())
-    return made.code();
-  if (ExitCode code = flags.foreign.checkPlan(*made); code != ExitCode::Good)
-    return code;
-  flags.run = std::make_shared<foreign::ForeignModel>(std::move(*made));
-  flags.model = flags.run->options;
+  Outcome<std::shared_ptr<foreign::ForeignModel>> taken = flags.foreign.take(flags.model, job.isVoice() ? terminal() : nobody);
+  if (!taken.ok())
+    return taken.code();
+  flags.run = *taken;
   if (flags.foreign.printPlan)
     return ExitCode::Good;
   const RunRequest &run = flags.run->run.request;
@@ -132,6 +121,37 @@ ExitCode takeForeignRun(RunFlags &flags, const Job &job) {
     for (const std::string &sentence : left)
       printRemark("'" + flags.foreign.from + "': " + sentence);
   return ExitCode::Good;
+}
+
+/// All that a process takes from the run, as text.
+std::string takenText(const RunFlags &flags) {
+  return fmt::format("{}\n{} {} {} {} {} '{}' {}", flags.run->text, flags.steps, flags.epochs.value_or(0), flags.every, flags.keep,
+                     flags.evalEvery, flags.weights, fmt::join(flags.data.files, "\n"));
+}
+
+/// Each process has read its own copy of the file.
+ExitCode compareRuns(const RunFlags &flags, const Job &job) {
+  const std::string own = takenText(flags);
+  engine::Result<std::vector<std::vector<uint8_t>>> all = job.gather({own.begin(), own.end()});
+  if (!all.ok())
+    return fail(all.status());
+  for (size_t process = 0; job.isVoice() && process < all->size(); ++process)
+    if ((*all)[process] != all->front())
+      return fail(ExitCode::BadInput,
+                  fmt::format("{} finds another run in '{}' than {}: the file and all that it names must be the same on "
+                              "every host",
+                              job.nameOf(process), flags.foreign.from, job.nameOf(0)));
+  return ExitCode::Good;
+}
+
+} // namespace
+
+ExitCode takeForeignRun(RunFlags &flags, Job &job) {
+  if (flags.foreign.from.empty())
+    return ExitCode::Good;
+  if (ExitCode code = job.agree(readRun(flags, job)); code != ExitCode::Good)
+    return code;
+  return job.agree(compareRuns(flags, job));
 }
 
 void reportForeignRun(const RunFlags &flags, bool compiled) {

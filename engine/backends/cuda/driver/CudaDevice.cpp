@@ -26,11 +26,6 @@ static Status tooOld(const DeviceIdentity &identity, int ordinal) {
                           std::to_string(oldestArchitecture) + " or newer");
 }
 
-Result<int64_t> devicesOfMachine() {
-  TRY(const CudaDriver *driver, CudaDriver::open());
-  return int64_t{driver->devices()};
-}
-
 Result<std::string> targetOfMachine() {
   Result<const CudaDriver *> driver = CudaDriver::open();
   if (!driver.ok())

@@ -19,8 +19,6 @@ struct DeviceIdentity {
   std::string label(int ordinal) const { return "GPU " + std::to_string(ordinal) + " (" + name + ")"; }
 };
 Result<DeviceIdentity> identify(const CudaDriver &driver, int ordinal);
-/// The number of GPUs that the driver shows on this machine.
-Result<int64_t> devicesOfMachine();
 /// The value of `npar compile --target` for the first GPU of this machine.
 Result<std::string> targetOfMachine();
 
