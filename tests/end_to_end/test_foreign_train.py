@@ -6,7 +6,7 @@ from test_foreign import FILES
 SMALL = """torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 2 --hidden-size 32 --num-attention-heads 4 \\
   --group-query-attention --num-query-groups 2 --ffn-hidden-size 64 --swiglu --normalization RMSNorm \\
   --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear \\
-  --hidden-dropout 0 --attention-dropout 0 --seq-length 16 --vocab-size 100 --make-vocab-size-divisible-by 1 \\
+  --hidden-dropout 0 --attention-dropout 0 --seq-length 16 --vocab-size 256 --make-vocab-size-divisible-by 1 \\
   --tensor-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 8 --lr 1e-3 --seed 7 {more}
 """
 
@@ -28,7 +28,7 @@ class ForeignTrainTest(DriverTest):
         self.assertIn(expected, result.output)
         # A checkpoint keeps the text that was made.
         self.text_file(size=2000)
-        self.npar("eval", "kept", "--data", "text.txt", "--tokens", "bytes", "--quiet", "--set", "batch=8")
+        self.npar("eval", "kept", "--data", "text.txt", "--tokens", "bytes", "--quiet")
         # In two processes, and with other numbers of ranks.
         self.assertIn(expected, self.npar("launch", "-n", 2, "train", "--from", "train.sh", *run, "--quiet", "--json").output)
         self.assertEqual(self.npar_json("train", "--from", "train.sh", *run, "--quiet", "--world", 8)["ranks"], 8)
