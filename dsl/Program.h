@@ -174,6 +174,7 @@ struct ParameterTraining {
 struct Train {
   std::string name;
   int64_t batch = 0;                    ///< sequences per training step, B
+  bool batchFollows = false;            ///< the text leaves the batch out: it is D * micro * M of the plan
   std::vector<Optimizer> optimizers{1}; ///< the train block's own, then those that rules ask for
   const Optimizer &optimizer() const { return optimizers.front(); }
   std::optional<double> clip; ///< global norm

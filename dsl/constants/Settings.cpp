@@ -85,7 +85,8 @@ const std::vector<ForeignSetting> &foreignSettings() {
       {"lr", {"peak", "optimizer.lr"}},
       {"bf16", {"compute"}},
       {"fp16", {"compute"}},
-      {"gradient_accumulation_steps", {"micro"}},
+      {"gradient_accumulation_steps", {"accumulate", "micro"}},
+      {"world_size", {"world"}},
       {"weight_decay", {"decay", "optimizer.decay"}},
       {"hidden_size", {"width"}},
       {"n_embd", {"width"}},
@@ -178,7 +179,8 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "products", "recompute", "data"};
+  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro", "accumulate", "compute",
+                                                 "reduce", "products", "recompute", "data",  "world"};
   return names;
 }
 

@@ -12,8 +12,10 @@ const std::vector<std::string> trainSettings = {"batch", "optimizer", "clip", "s
 
 class TrainElaborator {
 public:
-  TrainElaborator(const ast::Train &source, const KnownOptimizers &known, bool damped, Settings &settings, Evaluator &evaluator)
-      : source(source), known(known), damped(damped), settings(settings), evaluator(evaluator), reporter(evaluator.reporter) {}
+  TrainElaborator(const ast::Train &source, const KnownOptimizers &known, bool damped, int64_t impliedBatch, Settings &settings,
+                  Evaluator &evaluator)
+      : source(source), known(known), damped(damped), impliedBatch(impliedBatch), settings(settings), evaluator(evaluator),
+        reporter(evaluator.reporter) {}
 
   ElaboratedTrain run() {
     result.train.name = source.name.text;
@@ -57,13 +59,17 @@ private:
   }
 
   void batch(const ast::Expression *e) {
-    if (!e)
-      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no batch", {"write `batch 32`"});
-    int64_t value = evaluator.integer(*e, scope, "the batch");
+    if (!e && impliedBatch == 0)
+      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no batch",
+                    {"write `batch 32`, or give a plan with `micro` and `accumulate`, from which it follows"});
+    result.train.batchFollows = !e;
+    int64_t value = e ? evaluator.integer(*e, scope, "the batch") : impliedBatch;
     if (value < 1 || value > INT32_MAX)
-      reporter.fail(e->location, "the batch is " + std::to_string(value) + ", it must be 1 to " + std::to_string(INT32_MAX));
+      reporter.fail(e ? e->location : source.name.location,
+                    "the batch is " + std::to_string(value) + ", it must be 1 to " + std::to_string(INT32_MAX));
     result.train.batch = value;
-    result.batchAt = e->location;
+    if (e)
+      result.batchAt = e->location;
   }
 
   void clip(const ast::Expression *e) {
@@ -103,6 +109,7 @@ private:
   const ast::Train &source;
   const KnownOptimizers &known;
   bool damped;
+  int64_t impliedBatch;
   Settings &settings;
   Evaluator &evaluator;
   Reporter &reporter;
@@ -112,9 +119,9 @@ private:
 
 } // namespace
 
-ElaboratedTrain elaborateTrain(const ast::Train &train, const KnownOptimizers &known, bool damped, Settings &settings,
+ElaboratedTrain elaborateTrain(const ast::Train &train, const KnownOptimizers &known, bool damped, int64_t impliedBatch, Settings &settings,
                                Evaluator &evaluator) {
-  return TrainElaborator(train, known, damped, settings, evaluator).run();
+  return TrainElaborator(train, known, damped, impliedBatch, settings, evaluator).run();
 }
 
 } // namespace npar::dsl

@@ -73,6 +73,8 @@ public:
     Settings settings(options.settings, sources, diagnostics);
     if (options.machine)
       machine = loadMachine(*options.machine, options.librarySearch, sources, diagnostics);
+    if (machine && options.devices > 0)
+      takeDevices(*machine, options.devices);
     if (!root || diagnostics.hasErrors())
       return std::nullopt;
     try {
@@ -259,9 +261,10 @@ private:
     Evaluator evaluator(reporter);
     Scope constants;
     bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'", config);
-    ElaboratedTrain trained =
-        train ? elaborateTrain(*train, optimizers, options.damped, settings, evaluator) : untrained(settings, evaluator);
+    ElaboratedTrain trained = train ? elaborateTrain(*train, optimizers, options.damped, impliedBatch(settings), settings, evaluator)
+                                    : untrained(settings, evaluator);
     PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
+    planned.world = options.world, planned.isTraining = options.purpose == Purpose::Training;
     planned.declare(plan, {trained.train.batch, trained.batchAt}, trained.train.location);
     Scope dataScope(&constants);
     if (data)
@@ -276,6 +279,8 @@ private:
         idle.insert(idle.end(), own.begin(), own.end());
         acceptIdle(p.first->mesh, "mesh.", "no plan is taken", settings);
       }
+    if (!plan && settings.accept("world"))
+      reporter.warning(settings.find("world")->keyLocation, "setting 'world' has no effect: no plan is taken");
     settings.reportUnknown(reporter);
 
     Program program;
@@ -322,6 +327,21 @@ private:
     if (data)
       warnUnused("data block", *data);
     return program;
+  }
+
+  /// The batch that follows from the plan if the train block leaves it out; 0: it does not, or the plan has errors, which are reported
+  /// later.
+  int64_t impliedBatch(Settings &settings) {
+    auto isBatch = [](const ast::Setting &one) { return one.name.text == "batch"; };
+    if (settings.find("batch") || std::any_of(train->settings.begin(), train->settings.end(), isBatch))
+      return 0;
+    Diagnostics unsaid(sources);
+    Reporter quiet(unsaid);
+    Evaluator evaluator(quiet);
+    PlanElaborator trial(options.schedules, settings, evaluator, sources, unsaid);
+    trial.world = options.world;
+    trial.declare(plan, {}, model->name.location);
+    return unsaid.hasErrors() ? 0 : trial.impliedBatch;
   }
 
   /// Accepts the settings of a declaration that is not taken, and warns of those that were set. Returns their keys.

@@ -65,6 +65,19 @@ int64_t placesOf(const Machine &machine, int64_t hosts) {
   return places + hosts * ranksOf(machineOfKind(machine, kind));
 }
 
+int64_t devicesOfHosts(const Machine &machine) {
+  int64_t least = isUneven(machine) ? ranksOf(machine.kinds.front().machine) : ranksOf(machine);
+  for (const HostKind &kind : machine.kinds)
+    least = std::min(least, ranksOf(kind.machine));
+  return least;
+}
+
+void takeDevices(Machine &machine, int64_t devices) {
+  for (HostKind &kind : machine.kinds)
+    kind.machine.ranks = static_cast<double>(devices);
+  machine.ranks = static_cast<double>(devices);
+}
+
 void joinKinds(Machine &machine) {
   LinkFigures &inside = machine.link(LinkLevel::Host);
   inside = LinkFigures();

@@ -34,6 +34,11 @@ int64_t hostsFor(const Machine &machine, int64_t ranks);
 /// The number of ranks that the first `hosts` hosts hold.
 int64_t placesOf(const Machine &machine, int64_t hosts);
 
+/// The largest number of devices that every host of the machine has.
+int64_t devicesOfHosts(const Machine &machine);
+/// Leaves `devices` of each host to ranks; at most devicesOfHosts.
+void takeDevices(Machine &machine, int64_t devices);
+
 /// Derives the figures that an uneven machine has for all of its kinds. Ranks on several kinds get the figures of the slowest links inside
 /// hosts. Memory and reserved memory are the least of any kind. `ranks` is the largest group size that fills the hosts of every kind. The
 /// price is the average per host. A kind without links between its own hosts gets the link between kinds.

@@ -1,4 +1,5 @@
-// How a plan divides the global batch: the size of a micro-batch, the ranks that share it (D) and how many there are (M); RULES.md#P10.
+// How a plan divides the global batch: the size of a micro-batch, the ranks that share it (D) and how many there are (M); RULES.md#P10. Of
+// batch, `micro` and `accumulate` one can be left out.
 #pragma once
 
 #include "dsl/plan/PlanRule.h"
@@ -18,17 +19,35 @@ struct MicroSize {
   Location at;
 };
 
-/// Reads `micro` from `value`, which may be null. `standing` holds where no value is given: the batch for one rank, nothing for a plan,
-/// which must have one; `source` is null for one rank.
-MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, PlanText &text);
-
-struct Division {
-  int64_t dataParallel = 1; ///< D
-  int64_t microCount = 1;   ///< M = batch / (D * micro)
+/// Micro-batches per training step and rank, M, as the text gives them; size 0: it does not.
+struct Accumulation {
+  int64_t size = 0;
+  Location at;
 };
 
-/// D from the rules on `batch` that are narrowed to nothing, then M. Reports a batch that does not divide.
-Division divideBatch(const std::vector<PlanRule> &rules, const std::vector<MeshAxis> &mesh, const MicroSize &micro,
-                     const GlobalBatch &global, Reporter &reporter);
+/// Reads `accumulate` from `value`, which may be null.
+Accumulation readAccumulation(const ast::Expression *value, PlanText &text);
+
+/// Reads `micro` from `value`, which may be null. `standing` holds where no value is given: the batch for one rank, nothing for a plan,
+/// which must have one unless `accumulation` has a size; `source` is null for one rank. Size 0: it follows from the batch.
+MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, const Accumulation &accumulation,
+                    PlanText &text);
+
+/// The mesh axes that divide the batch: those of the rules on `batch` that are narrowed to nothing.
+struct DataParallel {
+  int64_t ranks = 1;                                 ///< D, their product
+  std::vector<std::pair<std::string, int64_t>> axes; ///< with their sizes
+};
+
+DataParallel dataParallelOf(const std::vector<PlanRule> &rules, const std::vector<MeshAxis> &mesh);
+
+struct Division {
+  int64_t micro = 1;
+  int64_t microCount = 1; ///< M = batch / (D * micro)
+};
+
+/// `micro` and M, of which one may be left open. Reports a batch that is not D * micro * M.
+Division divideBatch(const DataParallel &data, const MicroSize &micro, const Accumulation &accumulation, const GlobalBatch &global,
+                     Reporter &reporter);
 
 } // namespace npar::dsl

@@ -17,13 +17,14 @@
 #include "dsl/plan/RuleCheck.h"
 #include "dsl/plan/RuleReader.h"
 #include "dsl/plan/Stores.h"
+#include "dsl/plan/World.h"
 
 #include <algorithm>
 
 namespace npar::dsl {
 
 /// Clauses that are a name with a value in the grammar.
-static const std::vector<std::string> planSettings = {"micro", "compute", "reduce", "products"};
+static const std::vector<std::string> planSettings = {"micro", "accumulate", "compute", "reduce", "products"};
 
 static Helps unknownHelp(const std::string &name) {
   std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
@@ -41,6 +42,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   if (source) {
     plan.name = source->name.text;
     isGeneral = source->model.text.empty();
+    bindRest(*source, world, sources, text);
     bindConstants(text.evaluator, source->parameters, text.settings, text.scope, "plan '" + plan.name + "'");
     for (const ast::Requirement &each : source->requirements)
       try {
@@ -48,6 +50,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
       } catch (const Stop &) {
       }
     plan.mesh = readMesh(*source, text);
+    checkWorld(plan.mesh, reporter.errorCount() == before, text);
     plan.place = readHostOrder(*source, plan.mesh, reporter);
     rules = RuleReader(schedules, sources, text).read(*source);
   }
@@ -61,8 +64,8 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.library = readLibrary(*reduce, text), plan.libraryAt = reduce->location;
   if (const ast::Expression *products = values["products"])
     plan.products = readProducts(*products, text);
-  micro = readMicro(values["micro"], source, micro, text);
-  plan.micro = micro.size;
+  Accumulation accumulation = readAccumulation(values["accumulate"], text);
+  micro = readMicro(values["micro"], source, micro, accumulation, text);
   if (source) {
     plan.stores = readStores(*source, plan.mesh, text);
     Bucket bucket = readBucket(*source, text);
@@ -74,10 +77,25 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.bubbleLimit = limits.bubble, plan.bubbleLimitAt = limits.bubbleAt;
   }
   plan.recompute = readRecompute(source, text);
+  const DataParallel data = dataParallelOf(rules, plan.mesh);
+  plan.dataParallel = data.ranks, plan.micro = micro.size;
+  if (micro.size > 0 && accumulation.size > 0 && __builtin_mul_overflow(data.ranks * micro.size, accumulation.size, &impliedBatch))
+    impliedBatch = 0;
+  if (!isTraining)
+    accumulation = forwardOnly(accumulation, micro, batch.size / data.ranks);
   if (reporter.errorCount() == before && batch.size > 0) {
-    Division division = divideBatch(rules, plan.mesh, micro, batch, reporter);
-    plan.dataParallel = division.dataParallel, plan.microCount = division.microCount;
+    Division division = divideBatch(data, micro, accumulation, batch, reporter);
+    plan.micro = division.micro, plan.microCount = division.microCount;
   }
+}
+
+/// An evaluation or generation accumulates nothing: its batch has as many micro-batches as it needs. `samples`: of each data-parallel rank.
+Accumulation PlanElaborator::forwardOnly(Accumulation accumulation, const MicroSize &micro, int64_t samples) {
+  if (micro.size > 0)
+    accumulation.size = 0;
+  else if (accumulation.size > 0 && samples % accumulation.size != 0)
+    accumulation.size = 1;
+  return accumulation;
 }
 
 std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(const ast::Plan *source) {

@@ -24,11 +24,14 @@ public:
   void check(const Model &model);
 
   Plan plan;
+  int64_t world = 0;        ///< ranks that a mesh with `rest` has if no setting gives their number; 0: unknown. Set before `declare`.
+  bool isTraining = true;   ///< false: `accumulate` concerns `micro` alone. Set before `declare`.
+  int64_t impliedBatch = 0; ///< D * micro * accumulate; 0: one of them is not given
 
 private:
   /// The values of `micro` and `compute`, from the text or from the settings that override it.
   std::map<std::string, const ast::Expression *> clauseValues(const ast::Plan *source);
-  void readClauses(const ast::Plan &source);
+  static Accumulation forwardOnly(Accumulation accumulation, const MicroSize &micro, int64_t samples);
   /// `blocks` becomes the model's repeats. Of a plan without `for` the names that the model lacks are left out.
   void fitTo(const Model &model);
   void fitPattern(const PlanRule &rule, const Model &model, std::vector<PlanRule> &fitted);

@@ -48,6 +48,23 @@ TEST(Plan, SettingsChangeMeshScheduleAndRules) {
   EXPECT_EQ(p.microCount, 32);
 }
 
+TEST(Plan, AnAxisTakesTheRestOfTheRanks) {
+  for (const Settings &settings : {Settings{{"mesh.dp", "rest"}, {"world", "16"}}, {{"dp", "rest"}, {"world", "16"}}}) {
+    Plan p = program(small(settings)).plan;
+    EXPECT_EQ(p.mesh[0].size, 4);
+    EXPECT_EQ(p.dataParallel, 4);
+    EXPECT_EQ(p.microCount, 4);
+  }
+  EXPECT_EQ(program(small({{"mesh.tp", "rest"}, {"mesh.pp", "1"}, {"world", "8"}})).plan.mesh[2].size, 4);
+  EXPECT_NE(small({{"mesh.tp", "rest"}}).messages.find("their number is not known (dp = 2, pp = 2)"), std::string::npos);
+}
+
+TEST(Plan, BatchMicroAndAccumulateFollowFromEachOther) {
+  EXPECT_EQ(program(small({{"accumulate", "8"}})).plan.microCount, 8); // batch 32 = 2 * 2 * 8
+  EXPECT_NE(small({{"accumulate", "4"}}).messages.find("batch 32 is not dp * micro * accumulate = 2 * 2 * 4 = 16"), std::string::npos);
+  EXPECT_EQ(program(small({{"accumulate", "4"}}, "none")).plan.micro, 8);
+}
+
 TEST(Plan, TakesTheScheduleAsAWord) { EXPECT_EQ(program(small({{"schedule", "1f1b"}})).plan.pipeline->schedule, "1f1b"); }
 
 TEST(Plan, TakesANumberOfChunks) {

@@ -107,6 +107,7 @@ OF_MODELS = {
     "--train": [value("--train", "base"), value("--train", "other")],
     "--config": [value("--config", "Narrow")],
     "--set": [value("--set", "zero=3"), value("--set", "mesh.tp=2"), value("--set", "micro=1"), value("--set", "nothing=1")],
+    "--world": [value("--world", "2"), value("--world", "3")],
 }
 OF_JOBS = {
     "--alone": [value("--alone", apart=True)],
@@ -121,6 +122,7 @@ OF_GPUS = {
     "--cuda-attention": [value("--cuda-attention", "own"), value("--cuda-attention", "library")],
     "--cuda-graph": [value("--cuda-graph", needs=(CUDA,)), value("--cuda-graph")],
     "--cuda-gpus": [value("--cuda-gpus", "1", needs=(CUDA,)), value("--cuda-gpus", "1")],
+    "--devices": [value("--devices", "9", needs=(CUDA,)), value("--devices", "2")],
 }
 OF_ALL = {
     "--threads": [value("--threads", "1"), value("--threads", "2"), value("--threads", "4096", many=(1, "--threads 4096: host '.*' has (only )?\\d+ processors"))],
@@ -136,6 +138,12 @@ FLAGS = {
         **OF_JOBS,
         **OF_GPUS,
         **OF_ALL,
+        "--accumulate": [value("--accumulate", "1"), value("--accumulate", "5")],
+        # Runs of other programs in several processes: test_foreign_train.py. Beside a model each of these is refused.
+        **{
+            flag: [value(flag, *words)]
+            for flag, words in {"--from": ("train.sh",), "--from-format": ("megatron",), "--model-config": ("config.json",), "--env": ("TP=2",), "--print-plan": (), "--nearest-model": (), "--from-scratch": ()}.items()
+        },
         "--machine": [value("--machine", "cpu-100g"), value("--machine", "nowhere")],
         "--data": [value("--data", "all.safetensors", model="samples"), value("--data", "answer=all.safetensors", "--data", "x=all.safetensors", model="samples"), value("--data", "none.u16", "--tokens", "u16")],
         "--tokens": [value("--tokens", "bytes", needs=(("--data", ("--data", "tokens.txt")),), model="tokens"), value("--tokens", "i32", needs=(("--data", ("--data", "tokens.i32")),), model="tokens")],

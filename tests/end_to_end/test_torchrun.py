@@ -125,7 +125,7 @@ class TorchrunTest(TcpTest):
         """Refused before anything listens, by each process; with a secret process 0 listens at the address of the job alone."""
         address, port = self.outer(), free_port()
         for _, error, _ in self.ended(self.start(2, "run", *MODEL, "--steps", 1, "--quiet", MASTER_ADDR=address), code=1):
-            self.assertIn(f"process 0 must listen at {address} (MASTER_ADDR is '{address}'), which other hosts can reach", error)
+            self.assertIn(f"process 0 must listen at {address} (MASTER_ADDR says '{address}'), which other hosts can reach", error)
             self.assertIn(LINE, error)
         alone = self.npar_json("run", *MODEL, "--steps", 2, "--quiet")["parameter_hash"]
         own = {"MASTER_ADDR": address, "NPAR_JOB_SECRET": SECRET}

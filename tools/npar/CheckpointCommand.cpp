@@ -112,6 +112,7 @@ Command addCheckpointCommand(CLI::App &driver) {
                  "A run can resume from any checkpoint under any plan; use this to fit files to a machine or a network.");
   reshard->add_option("CHECKPOINT", all->reshard.path, checkpointWord)->required()->check(notEmpty());
   addModelFlags(*reshard, all->reshard.model);
+  addWorldFlag(*reshard, all->reshard.model);
   reshard->get_option("MODEL")->required(false);
   reshard->add_option("--shards", all->reshard.shards, "number of files of nearly equal size, instead of a plan's")
       ->type_name("N")

@@ -115,6 +115,8 @@ Command addCompileCommand(CLI::App &driver) {
                                                    "Example:\n"
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
   addKindFlag(*app, flags->model);
   addMachineTo(*app, flags->model);
   app->add_option("-o,--output", flags->output, "file for the compiled program (default: the model's name with .npx)")

@@ -334,7 +334,7 @@ ExitCode runEval(EvalFlags flags) {
       Waiting::silence();
     if (ExitCode code = job.join(flags.use.timeout, flags.use.json); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(chooseTargets(flags.use.model, flags.use.device)); code != ExitCode::Good)
+    if (ExitCode code = job.agree(chooseDevices(flags.use.model, flags.use.device, job.deviceSharers())); code != ExitCode::Good)
       return code;
     return explained(evalIn(job, flags), flags.use);
   });

@@ -82,7 +82,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     return code;
   if (ExitCode code = job.refuseOthers("npar generate"); code != ExitCode::Good)
     return code;
-  if (ExitCode code = chooseTargets(flags.use.model, flags.use.device); code != ExitCode::Good)
+  if (ExitCode code = chooseDevices(flags.use.model, flags.use.device, {}); code != ExitCode::Good)
     return code;
   flags.sampling.seed = flags.seed.value_or(0);
   flags.sampling.temperature = flags.temperature.value_or(flags.samples() ? 1 : 0);

@@ -295,6 +295,8 @@ void addPictures(CLI::App &app, InspectFlags &flags) {
 void addCommon(CLI::App &app, InspectFlags &flags, bool anyKind) {
   app.option_defaults()->group("Model and plan");
   addModelFlags(app, flags.model);
+  addWorldFlag(app, flags.model);
+  addAccumulateFlag(app, flags.model);
   if (anyKind)
     addKindFlag(app, flags.model);
   addMachineTo(app, flags.model);
@@ -376,6 +378,8 @@ Command addInspectCommand(CLI::App &driver) {
               }
             if (flags->model.model.empty())
               return fail(ExitCode::Usage, "MODEL is required\nnpar: see 'npar inspect --help'");
+            if (view == InspectView::Hosts)
+              flags->model.world = flags->hosts * flags->perHost;
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? inspect(*flags, view) : code;
           }};

@@ -225,7 +225,7 @@ Command addPlanCommand(CLI::App &driver) {
       "--from takes model, batch, length, types and hosts from a run of another program, and also simulates that run's own plan.\n");
   flags->task.addTo(*app);
   app->get_option("MODEL")->required(false);
-  flags->foreign.addTo(*app);
+  flags->foreign.addTo(*app, /*withWorld=*/true);
   app->option_defaults()->group("Search");
   app->add_option("--fix", flags->fixes, "fix a choice of the plan, such as 'mesh.tp = 8'; can be repeated")
       ->type_name("KEY=VALUE")

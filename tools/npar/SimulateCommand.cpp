@@ -90,10 +90,13 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())
     return machine.code();
+  if (ExitCode code = reported(planner::limitDevices(*machine, flags.model.devices)); code != ExitCode::Good)
+    return code;
+  // Ranks that fill the hosts asked for; 0: none are.
+  const int64_t devicesGiven = flags.hosts > 0 || flags.model.devices > 0 ? dsl::placesOf(*machine, std::max<int64_t>(1, flags.hosts)) : 0;
   std::optional<foreign::ForeignModel> other;
   if (!flags.foreign.from.empty()) {
-    Outcome<foreign::ForeignModel> made =
-        reported(foreign::modelOfRun(flags.foreign, flags.model, dsl::placesOf(*machine, flags.hosts), terminal()));
+    Outcome<foreign::ForeignModel> made = reported(foreign::modelOfRun(flags.foreign, flags.model, devicesGiven, terminal()));
     if (!made.ok())
       return made.code();
     if (ExitCode code = flags.foreign.checkPlan(*made); code != ExitCode::Good)
@@ -112,6 +115,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     }
   }
   ModelOptions model = other ? other->options : flags.model;
+  model.world = devicesGiven;
   model.place = flags.place;
   model.movesWork = !flags.workUnmoved;
   Outcome<ProgramPointer> loaded = loadModel(model, files, /*withoutKernels=*/true);
@@ -176,6 +180,8 @@ Command addSimulateCommand(CLI::App &driver) {
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
   app->get_option("MODEL")->required(false)->description("model file (.npar), or name of a model in the standard library");
   flags->foreign.addTo(*app);
   addProgramFlag(*app, "--as", flags->as,
@@ -187,6 +193,7 @@ Command addSimulateCommand(CLI::App &driver) {
   app->add_option("--hosts", flags->hosts, "number of hosts (default: what the ranks need)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
+  addDevicesTo(*app, flags->model);
   addPlaceTo(*app, flags->place);
   addOutlookTo(*app, flags->outlook);
   group("Reports");

@@ -1,6 +1,7 @@
 // `npar sweep`: simulates a training step on a machine for every combination of some settings.
 #include "tools/npar/Command.h"
 
+#include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/json/Json.h"
 #include "tools/lib/planner/machine/MachineFile.h"
@@ -106,12 +107,17 @@ ExitCode runSweep(const SweepFlags &flags) {
   Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())
     return machine.code();
+  if (ExitCode code = reported(planner::limitDevices(*machine, flags.model.devices)); code != ExitCode::Good)
+    return code;
 
   planner::Sweep sweep{flags.model.model, machine->name, std::move(*over), {}};
   size_t count = 1;
   for (const planner::SweptSetting &setting : sweep.over)
     count *= setting.values.size();
   std::vector<ModelOptions> plans(count, flags.model);
+  if (flags.hosts > 0 || flags.model.devices > 0)
+    for (ModelOptions &plan : plans)
+      plan.world = dsl::placesOf(*machine, std::max<int64_t>(1, flags.hosts));
   for (size_t row = 0; row < count; ++row) {
     std::vector<std::string> values = sweep.valuesOf(row);
     for (size_t i = 0; i < values.size(); ++i)
@@ -154,8 +160,11 @@ Command addSweepCommand(CLI::App &driver) {
                                      "Compiles and simulates each combination on the machine. A combination that the compiler refuses "
                                      "appears as a row with the reason.\n");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
   app->get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   addMachineTo(*app, flags->model);
+  addDevicesTo(*app, flags->model);
   app->add_option("--over", flags->over, "setting and its values; can be repeated, the last one varies fastest")
       ->type_name("KEY=V,V")
       ->allow_extra_args(false)

@@ -17,10 +17,12 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/ForeignTraining.h"
 #include "tools/npar/train/RunFlags.h"
 
 #include <csignal>
 #include <filesystem>
+#include <iostream>
 
 namespace npar::driver {
 
@@ -47,7 +49,13 @@ ExitCode checkFed(const RunFlags &flags) {
 }
 
 /// Reports wrong combinations of flags before anything is compiled.
-ExitCode checkFlags(const RunFlags &flags) {
+ExitCode checkFlags(RunFlags &flags) {
+  if (ExitCode code = flags.foreign.check(flags.model); code != ExitCode::Good)
+    return code;
+  if (flags.foreign.from.empty() && (flags.nearestModel || flags.fromScratch))
+    return fail(ExitCode::Usage, std::string(flags.nearestModel ? "--nearest-model" : "--from-scratch") + " needs --from FILE");
+  if (flags.fromScratch && !flags.weights.empty())
+    return fail(ExitCode::Usage, "--from-scratch and --weights cannot be used together");
   if (!flags.fresh.empty() && flags.weights.empty())
     return fail(ExitCode::Usage, "--fresh needs --weights PATH");
   if (!flags.parts.empty() && flags.weights.empty())
@@ -93,6 +101,9 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   for (const std::string &part : flags.parts)
     files.read("--weights-part", part);
   files.read("the model", flags.model.file());
+  files.read("--from", flags.foreign.from);
+  if (flags.foreign.modelConfig)
+    files.read("--model-config", *flags.foreign.modelConfig);
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
   if (ExitCode code = reported(files::checkSafetensorsName("--output", flags.saveWeights)); code != ExitCode::Good)
@@ -196,9 +207,13 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     Result<ProgramPointer> made = models::loadModel(flags.model, files, terminal(), /*withoutKernels=*/false, &origin);
     if (origin.texts)
       checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)), flags.weights);
+    if (!origin.batch.empty() && !flags.quiet)
+      printRemark(origin.batch);
     return made;
   };
   Outcome<ProgramPointer> program = reported(job.share(load, Job::Ranks::Shared));
+  if (job.isVoice())
+    reportForeignRun(flags, program.ok());
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
@@ -236,12 +251,19 @@ ExitCode runTrain(RunFlags flags) {
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe for the log or progress must not kill the process
     if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
       return code;
+    if (ExitCode code = job.agree(chooseDevices(flags.model, flags.device, job.deviceSharers())); code != ExitCode::Good)
+      return code;
+    if (ExitCode code = takeForeignRun(flags, job); code != ExitCode::Good)
+      return code;
+    if (flags.foreign.printPlan) {
+      if (job.isVoice())
+        std::cout << flags.run->text;
+      return ExitCode::Good;
+    }
     // Process 0 compiles.
     if (ExitCode code = job.agree(job.isVoice() ? checkFed(flags) : ExitCode::Good); code != ExitCode::Good)
       return code;
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
-      return code;
-    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.device)); code != ExitCode::Good)
       return code;
     return runIn(job, flags);
   });
@@ -260,8 +282,16 @@ Command addTrainCommand(CLI::App &driver) {
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
+  app->get_option("MODEL")->required(false);
   addMachineTo(*app, flags->model);
 
+  flags->foreign.addTo(*app);
+  app->add_flag("--nearest-model", flags->nearestModel,
+                "with --from: train npar's nearest model if it has none that computes the same; the differences are printed");
+  app->add_flag("--from-scratch", flags->fromScratch,
+                "with --from: start from the seed's initial values, even if the run starts from trained weights");
   group("Training");
   app->add_option("--steps", flags->steps, "total number of training steps, including those before a checkpoint")
       ->type_name("N")
@@ -360,7 +390,10 @@ Command addTrainCommand(CLI::App &driver) {
                   "if they differ, as after an error in a machine's memory or processor (default: never)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  return {app, [flags] { return runTrain(*flags); }};
+  return {app, [flags, app] {
+            flags->lengthGiven = app->count("--steps") > 0;
+            return runTrain(*flags);
+          }};
 }
 
 } // namespace npar::driver

@@ -7,10 +7,13 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/verify/VerifyAll.h"
 #include "tools/npar/verify/VerifyInJob.h"
 #include "tools/npar/verify/VerifyPairs.h"
+
+#include <iostream>
 
 namespace npar::driver {
 namespace {
@@ -32,6 +35,23 @@ ExitCode verifyManyPlans(const VerifyFlags &flags) {
   all.json = flags.json;
   all.check = planChecks(flags.seed, flags.threads, flags.jobs);
   return verifyAll(all);
+}
+
+/// Verifies the plan of a model, or that of another program's run, whose report follows the checks.
+ExitCode verifyTextOrRun(VerifyFlags &flags, Job &job) {
+  engine::Observer nobody;
+  Outcome<std::shared_ptr<foreign::ForeignModel>> run = flags.foreign.take(flags.model, job.isVoice() ? terminal() : nobody);
+  if (ExitCode code = job.agree(run.code()); code != ExitCode::Good)
+    return code;
+  if (*run && flags.foreign.printPlan) {
+    if (job.isVoice())
+      std::cout << (*run)->text;
+    return ExitCode::Good;
+  }
+  ExitCode code = verifyText(flags, job);
+  if (*run && !flags.json && job.isVoice() && (code == ExitCode::Good || code == ExitCode::CheckFailed))
+    std::cerr << foreign::foreignText(flags.foreign, **run);
+  return code;
 }
 
 ExitCode runVerify(VerifyFlags flags, Job &job) {
@@ -57,8 +77,8 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
       return code;
   if (flags.model.isCompiled())
     return job.agree(verifyCompiled(flags));
-  ExitCode code = job.agree(chooseTargets(flags.model, flags.device));
-  return code == ExitCode::Good ? verifyText(flags, job) : code;
+  ExitCode code = job.agree(chooseDevices(flags.model, flags.device, job.deviceSharers()));
+  return code == ExitCode::Good ? verifyTextOrRun(flags, job) : code;
 }
 
 ExitCode runVerify(const VerifyFlags &flags) {
@@ -85,8 +105,8 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
   if (code == ExitCode::Good && flags.all && flags.pairs)
     return fail(ExitCode::Usage, "--all and --pairs exclude each other");
   if (code == ExitCode::Good && (flags.all || flags.pairs))
-    code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention", "--cuda-graph",
-                   "--cuda-gpus"},
+    code = refuse({"--from", "--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention",
+                   "--cuda-graph", "--cuda-gpus", "--devices"},
                   std::string(flags.all ? "--all" : "--pairs") + " checks every plan at a small size, with limits of its own");
   if (code == ExitCode::Good && flags.pairs)
     code = refuse({"MORE", "--plans", "--combine", "--print-plan", "--program"}, "--pairs makes its own plans of one model");
@@ -94,7 +114,7 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
     code = refuse({"--features"}, "it chooses what --pairs combines");
   if (code == ExitCode::Good && flags.model.isCompiled() && !flags.all && !flags.pairs)
     code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--cuda-products",
-                   "--cuda-attention", "--cuda-graph", "--cuda-gpus"},
+                   "--cuda-attention", "--cuda-graph", "--cuda-gpus", "--devices"},
                   "only the structure of a compiled program is checked; give --program to check its mathematics");
   return code;
 }
@@ -126,11 +146,15 @@ Command addVerifyCommand(CLI::App &driver) {
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
   addModelFlags(*app, flags->model);
+  addWorldFlag(*app, flags->model);
+  addAccumulateFlag(*app, flags->model);
+  app->get_option("MODEL")->required(false);
   addMachineTo(*app, flags->model);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of compiling the plan")
       ->check(notEmpty())
       ->type_name("FILE.npx");
 
+  flags->foreign.addTo(*app);
   group("Check");
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   app->add_flag("--full", flags->full, "also check models with more than 5 million parameters");
@@ -182,7 +206,9 @@ Command addVerifyCommand(CLI::App &driver) {
       ->type_name("NAME")
       ->check(notEmpty());
   return {app, [flags, app] {
-            ExitCode code = refuseIdleFlags(*app, *flags);
+            ExitCode code = flags->foreign.check(flags->model);
+            if (code == ExitCode::Good)
+              code = refuseIdleFlags(*app, *flags);
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};
 }

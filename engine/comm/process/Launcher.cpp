@@ -1,6 +1,8 @@
 // Reads the variables of each launcher, and resolves several of them.
 #include "engine/comm/process/Launcher.h"
 
+#include "engine/comm/process/HostList.h"
+
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -19,6 +21,31 @@ constexpr Variables ofPmi = {"PMI_RANK", "PMI_SIZE"};
 constexpr Variables ofPmix = {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
 constexpr Variables ofTorchrun = {"RANK", "WORLD_SIZE"};
 constexpr Variables ofStep = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
+
+/// A launcher whose variables number the processes and do not tell where process 0 is. Without `processes` they do not even tell how many
+/// there are.
+struct OtherLauncher {
+  const char *name;
+  Variables variables;
+};
+
+constexpr OtherLauncher otherLaunchers[] = {
+    {"horovodrun", {"HOROVOD_RANK", "HOROVOD_SIZE"}},
+    {"jsrun", {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"}},
+    {"Flux", {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"}},
+    {"mpirun_rsh of MVAPICH", {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}},
+    {"a launcher for JAX", {"JAX_PROCESS_ID", "JAX_NUM_PROCESSES"}},
+    {"a launcher for PaddlePaddle", {"PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"}},
+    {"a launcher for MindSpore", {"RANK_ID", "RANK_SIZE"}},
+    {"a launcher for MXNet", {"DMLC_WORKER_ID", "DMLC_NUM_WORKER"}},
+    {"a script for each node", {"NODE_RANK", "NNODES"}},
+    {"a script for each node", {"NODE_RANK", "NUM_NODES"}},
+    {"Azure Machine Learning", {"NODE_RANK", "AZUREML_NODE_COUNT"}},
+    {"a script for each node", {"PET_NODE_RANK", "PET_NNODES"}},
+    {"a launcher with PMIx", {"PMIX_RANK", nullptr}},
+    {"Cray's PALS", {"PALS_RANKID", nullptr}},
+    {"Cray's ALPS", {"ALPS_APP_PE", nullptr}},
+};
 
 std::optional<uint32_t> numberIn(const char *text) {
   uint32_t value = 0;
@@ -62,8 +89,63 @@ Result<std::optional<Launch>> readTorchrun(const Environment &environment) {
     return Status::badInput(std::string(own ? "NPAR_PORT" : "MASTER_PORT") + " is '" + (own ? own : port) +
                             "', which is not a port: npar --alone ignores launchers' variables");
   Launch &launch = **read;
-  launch.address = address, launch.port = *number, launch.run = run ? run : "";
+  launch.address = address, launch.addressFrom = "MASTER_ADDR", launch.port = *number, launch.run = run ? run : "";
   return read;
+}
+
+Status twoLaunchers(const Launch &one, const Launch &other) {
+  auto counted = [](const Launch &launch) {
+    return launch.launcher + " (process " + std::to_string(launch.process) + " of " + std::to_string(launch.processes) + ")";
+  };
+  return Status::badInput("the environment has the variables of " + counted(one) + " and of " + counted(other) +
+                          ": start npar with one of them, or with --alone, which ignores both");
+}
+
+/// The launch by TF_CONFIG or SM_HOSTS, which SageMaker sets together; nothing if neither lists hosts.
+Result<std::optional<Launch>> readHostLists(const Environment &environment) {
+  TRY(std::optional<Launch> config, readTfConfig(environment));
+  TRY(std::optional<Launch> hosts, readSageMaker(environment));
+  if (config && hosts && (config->process != hosts->process || config->processes != hosts->processes))
+    return twoLaunchers(*config, *hosts);
+  std::optional<Launch> launch = config ? config : hosts;
+  const char *port = environment("NPAR_PORT");
+  if (!launch || !port)
+    return launch;
+  std::optional<uint16_t> number = portIn(port, 0);
+  if (!number)
+    return Status::badInput(std::string("NPAR_PORT is '") + port + "', which is not a port: npar --alone ignores launchers' variables");
+  launch->port = *number;
+  return launch;
+}
+
+/// Refuses several processes of a launcher that npar knows by name only.
+Status refuseOthers(const Environment &environment) {
+  for (const OtherLauncher &other : otherLaunchers) {
+    const char *process = environment(other.variables.process);
+    const char *processes = other.variables.processes ? environment(other.variables.processes) : nullptr;
+    std::optional<uint32_t> count = processes ? numberIn(processes) : std::nullopt;
+    if (!process || !numberIn(process) || (other.variables.processes && (!count || *count < 2)))
+      continue;
+    std::string said = std::string(other.variables.process) + "=" + process;
+    if (count)
+      said += std::string(", ") + other.variables.processes + "=" + processes;
+    return Status::badInput(
+        std::string(other.name) + " has started " + (count ? std::to_string(*count) : "several") + " processes (" + said +
+        "), and its variables do not tell where process 0 is: set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in each "
+        "process, start npar with mpiexec or torchrun, or with --alone to run each process separately");
+  }
+  return {};
+}
+
+/// What to say about a process without a launcher.
+Launch withoutLauncher(const Environment &environment) {
+  Launch launch;
+  const char *process = environment(ofTorchrun.process), *processes = environment(ofTorchrun.processes);
+  std::optional<uint32_t> count = processes ? numberIn(processes) : std::nullopt;
+  if (process && numberIn(process) && count && *count > 1)
+    launch.remark = std::string("this process works alone, although RANK=") + process + " and WORLD_SIZE=" + processes +
+                    " are set: a job over TCP needs MASTER_ADDR and MASTER_PORT too";
+  return launch;
 }
 
 } // namespace
@@ -82,6 +164,9 @@ Result<Launch> findLaunch(const Environment &environment) {
     if (*each)
       found.push_back(**each);
   }
+  TRY(std::optional<Launch> listed, readHostLists(environment));
+  if (found.empty() && listed)
+    return *listed;
   if (found.empty()) {
     Result<std::optional<Launch>> pmix = read(environment, ofPmix, "Slurm's srun (PMIx)", "openmpi");
     if (!pmix.ok())
@@ -95,7 +180,9 @@ Result<Launch> findLaunch(const Environment &environment) {
                               "npar with --alone to run each process separately");
     if (*pmix)
       return **pmix;
-    return Launch();
+    if (!*bare)
+      TRY_STATUS(refuseOthers(environment));
+    return withoutLauncher(environment);
   }
   // A single-process launcher may wrap the one that started several processes: for example, srun around mpiexec.
   const Launch *several = nullptr;
@@ -104,12 +191,17 @@ Result<Launch> findLaunch(const Environment &environment) {
       if (several && each.mpi == "tcp" && each.process == several->process && each.processes == several->processes)
         continue; // a script has set these from the others
       if (several)
-        return Status::badInput("the environment has the variables of " + several->launcher + " (" + std::to_string(several->processes) +
-                                " processes) and of " + each.launcher + " (" + std::to_string(each.processes) +
-                                "): start npar with one of them, or with --alone, which ignores both");
+        return twoLaunchers(*several, each);
       several = &each;
     }
-  return several ? *several : found.front();
+  const Launch &chosen = several ? *several : found.front();
+  if (listed && !listed->isAlone()) {
+    if (!several && chosen.mpi != "tcp") // an MPI's launcher of one process on each host
+      return *listed;
+    if (chosen.processes % listed->processes != 0)
+      return twoLaunchers(chosen, *listed);
+  }
+  return chosen;
 }
 
 } // namespace npar::engine

@@ -52,12 +52,12 @@ Status Rendezvous::findFirst() {
   for (uint32_t address : first)
     if (!job.key && !isLoopback(address))
       return Status::badInput(
-          "process 0 must listen at " + textOf(address) + " (MASTER_ADDR is '" + job.address +
+          "process 0 must listen at " + textOf(address) + " (" + job.addressFrom + " says '" + job.address +
           "'), which other hosts can reach, but there is no job secret that identifies its processes. Add this line "
           "to the script that starts all of them:\n  " +
           secretLine +
           "\nor write a secret to a file with mode 0600 on every host and set NPAR_JOB_SECRET_FILE to its path; processes "
-          "of one user on one host need no secret with MASTER_ADDR=127.0.0.1");
+          "of one user on one host need no secret with the address 127.0.0.1 there");
   return {};
 }
 
@@ -67,7 +67,7 @@ Result<TcpMeeting> Rendezvous::asFirst() {
   auto own = std::find_if(first.begin(), first.end(), isOwnAddress);
   if (own == first.end())
     return Status::badInput(
-        "process 0 must run on the host that MASTER_ADDR names, but '" + job.address + "'" +
+        "process 0 must run on the host that " + job.addressFrom + " names, but '" + job.address + "'" +
         (first.empty() ? " has no address" : " is " + textOf(first.front()) + ", no address of host '" + hostName() + "'"));
   TcpMeeting meeting;
   meeting.address = *own;

@@ -11,12 +11,13 @@ namespace npar::engine {
 
 struct TcpJob {
   uint32_t process = 0, processes = 1;
-  std::string address; ///< name or IPv4 address (as text) of process 0's host
-  uint16_t port = 0;   ///< where process 0 listens
-  std::string name;    ///< distinguishes jobs at the same port: the same in all processes
-  double seconds = 0;  ///< time to wait for the others
-  JobKeyPointer key;   ///< null: allowed only if `address` is a loopback address
-  Remark remark;       ///< may be empty
+  std::string address;     ///< name or IPv4 address (as text) of process 0's host
+  std::string addressFrom; ///< the variable that has it
+  uint16_t port = 0;       ///< where process 0 listens
+  std::string name;        ///< distinguishes jobs at the same port: the same in all processes
+  double seconds = 0;      ///< time to wait for the others
+  JobKeyPointer key;       ///< null: allowed only if `address` is a loopback address
+  Remark remark;           ///< may be empty
 };
 
 struct TcpMeeting {

@@ -88,13 +88,17 @@ TEST(Launcher, TorchrunSaysWhereProcessesMeet) {
   EXPECT_EQ(launchIn(agent + Variables{{"NPAR_PORT", "7000"}})->port, 7000);
   EXPECT_EQ(launchIn(step + torchrun)->mpi, "tcp") << "within a step of Slurm that has no PMI";
   EXPECT_TRUE(launchIn({{"RANK", "1"}, {"WORLD_SIZE", "4"}})->isAlone()) << "variables that many set for something else";
+  EXPECT_NE(launchIn({{"RANK", "1"}, {"WORLD_SIZE", "4"}})->remark.find("needs MASTER_ADDR and MASTER_PORT"), std::string::npos);
+  EXPECT_EQ(launchIn({{"RANK", "0"}, {"WORLD_SIZE", "1"}})->remark, "");
   // A script that sets them from an MPI's.
   EXPECT_EQ(launchIn(hydra + Variables{{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "1"}})->mpi, "mpich");
 }
 
 TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes, but MPI cannot join them"); }
 
-TEST(Launcher, TwoLaunchersAreRefused) { expectRefused(hydra + openMpi, "of Open MPI's mpiexec (8 processes) and of MPICH's mpiexec (4)"); }
+TEST(Launcher, TwoLaunchersAreRefused) {
+  expectRefused(hydra + openMpi, "of Open MPI's mpiexec (process 1 of 8) and of MPICH's mpiexec (process 2 of 4)");
+}
 
 TEST(Launcher, WhatIsNoProcessOfAJobIsRefused) {
   Variables port = torchrun, rank = torchrun;
@@ -102,10 +106,95 @@ TEST(Launcher, WhatIsNoProcessOfAJobIsRefused) {
   expectRefused(port, "MASTER_PORT is '65536', which is not a port");
   expectRefused(rank, "RANK is '4' and WORLD_SIZE is '4'");
   expectRefused(torchrun + Variables{{"NPAR_PORT", "http"}}, "NPAR_PORT is 'http', which is not a port");
-  expectRefused(hydra + torchrun, "of MPICH's mpiexec (4 processes) and of torchrun (4)");
+  expectRefused(hydra + torchrun, "of MPICH's mpiexec (process 2 of 4) and of torchrun (process 1 of 4)");
   for (auto [process, processes] : {std::pair("4", "4"), std::pair("-1", "4"), std::pair("x", "4"), std::pair("0", ""),
                                     std::pair("1", "4x"), std::pair("0", "0"), std::pair("0", "99999999999")})
     expectRefused({{"PMI_RANK", process}, {"PMI_SIZE", processes}}, std::string("PMI_SIZE is '") + processes + "'");
+}
+
+Variables tensorflow(const std::string &cluster, const std::string &task) {
+  return {{"TF_CONFIG", "{\"cluster\": " + cluster + ", \"task\": " + task + "}"}};
+}
+
+const char *const twoWorkers = R"({"worker": ["a:12345", "b:23456"]})";
+
+// The examples of TensorFlow's guide to distributed training, and a cluster with a chief, which is process 0.
+TEST(Launcher, TfConfigListsTheProcesses) {
+  Result<Launch> launch = launchIn(tensorflow(twoWorkers, R"({"type": "worker", "index": 1})"));
+  ASSERT_TRUE(launch.ok()) << launch.status().message();
+  EXPECT_EQ(launch->mpi, "tcp");
+  EXPECT_EQ(launch->process, 1u);
+  EXPECT_EQ(launch->processes, 2u);
+  EXPECT_EQ(launch->address, "a");
+  EXPECT_EQ(launch->port, 12345);
+  const char *withChief = R"({"worker": ["w:1", "x:2"], "chief": ["c:2222"]})";
+  launch = launchIn(tensorflow(withChief, R"({"type": "worker", "index": "1"})"));
+  ASSERT_TRUE(launch.ok()) << launch.status().message();
+  EXPECT_EQ(launch->process, 2u);
+  EXPECT_EQ(launch->processes, 3u);
+  EXPECT_EQ(launch->address, "c");
+  EXPECT_EQ(launchIn(tensorflow(withChief, R"({"type": "chief", "index": 0})"))->process, 0u);
+  EXPECT_EQ(launchIn(tensorflow(withChief, R"({"type": "chief", "index": 0})") + Variables{{"NPAR_PORT", "7"}})->port, 7);
+  EXPECT_TRUE(launchIn(tensorflow("{}", "{}"))->isAlone());
+  EXPECT_TRUE(launchIn({{"TF_CONFIG", "{}"}})->isAlone());
+  EXPECT_TRUE(launchIn(tensorflow(R"({"worker": ["a:1"]})", R"({"type": "worker", "index": 0})"))->isAlone());
+}
+
+TEST(Launcher, TfConfigIsRefusedWhereNparCannotMeanTheSame) {
+  expectRefused(tensorflow(R"({"worker": ["a:1", "b:2"], "ps": ["c:3"]})", R"({"type": "worker", "index": 0})"),
+                "parameter servers (`ps`)");
+  expectRefused(tensorflow(twoWorkers, R"({"type": "evaluator", "index": 0})"), "makes this process an evaluator");
+  expectRefused(tensorflow(twoWorkers, R"({"type": "worker", "index": 2})"), "makes this process worker 2, and its cluster has 2");
+  expectRefused(tensorflow(twoWorkers, R"({"type": "worker", "index": -1})"), "makes this process worker -1");
+  expectRefused(tensorflow(twoWorkers, R"({"type": "chief", "index": 0})"), "makes this process chief 0, and its cluster has 0");
+  expectRefused(tensorflow(twoWorkers, R"({"type": "boss", "index": 0})"), "a task of type 'boss'");
+  expectRefused(tensorflow(twoWorkers, "7"), "has no `task` with `type` and `index`");
+  expectRefused(tensorflow(R"({"worker": "a:1"})", "{}"), "needs a list of \"host:port\" for `worker`");
+  expectRefused(tensorflow(R"({"worker": ["a", "b"]})", R"({"type": "worker", "index": 0})"), "has 'a' as process 0");
+  expectRefused(tensorflow(R"({"chief": ["a:1", "b:1"]})", R"({"type": "chief", "index": 0})"), "has 2 chiefs");
+  expectRefused({{"TF_CONFIG", "[1"}}, "is no JSON object");
+}
+
+const Variables sageMaker = {{"SM_HOSTS", R"(["algo-1","algo-2"])"}, {"SM_CURRENT_HOST", "algo-2"}, {"SM_NUM_GPUS", "8"}};
+
+TEST(Launcher, SageMakerHasAProcessOnEachHost) {
+  Result<Launch> launch = launchIn(sageMaker);
+  ASSERT_TRUE(launch.ok()) << launch.status().message();
+  EXPECT_EQ(launch->mpi, "tcp");
+  EXPECT_EQ(launch->process, 1u);
+  EXPECT_EQ(launch->processes, 2u);
+  EXPECT_EQ(launch->address, "algo-1");
+  EXPECT_EQ(launch->port, 7777);
+  EXPECT_TRUE(launchIn({{"SM_HOSTS", R"(["algo-1"])"}, {"SM_CURRENT_HOST", "algo-1"}})->isAlone());
+  expectRefused({{"SM_HOSTS", R"(["algo-1"])"}, {"SM_CURRENT_HOST", "algo-2"}},
+                "SM_CURRENT_HOST is 'algo-2', which is no host of SM_HOSTS");
+  expectRefused({{"SM_HOSTS", R"(["a","a"])"}, {"SM_CURRENT_HOST", "a"}}, "SM_HOSTS has 'a' twice");
+  expectRefused({{"SM_HOSTS", "algo-1"}, {"SM_CURRENT_HOST", "algo-1"}}, "which is no JSON list of hosts");
+}
+
+// SageMaker sets its lists beside the variables of the launcher that it starts.
+TEST(Launcher, ListsOfHostsAgreeWithTheLauncher) {
+  EXPECT_EQ(launchIn(sageMaker + openMpi)->mpi, "openmpi") << "8 processes on 2 hosts";
+  EXPECT_EQ(launchIn(sageMaker + torchrun)->port, 29500) << "4 processes on 2 hosts";
+  EXPECT_EQ(launchIn(sageMaker + tensorflow(twoWorkers, R"({"type": "worker", "index": 1})"))->address, "a");
+  EXPECT_EQ(launchIn(sageMaker + Variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}})->processes, 2u) << "mpiexec -n 1 on each host";
+  EXPECT_EQ(launchIn(sageMaker + step)->processes, 2u) << "a step without PMI";
+  expectRefused(sageMaker + tensorflow(twoWorkers, R"({"type": "worker", "index": 0})"),
+                "of the launcher of TF_CONFIG (process 0 of 2) and of SageMaker (process 1 of 2)");
+  Variables three = torchrun;
+  three["WORLD_SIZE"] = "3";
+  expectRefused(sageMaker + three, "of torchrun (process 1 of 3) and of SageMaker (process 1 of 2)");
+  three["WORLD_SIZE"] = "1", three["RANK"] = "0";
+  expectRefused(sageMaker + three, "of torchrun (process 0 of 1) and of SageMaker (process 1 of 2)");
+}
+
+// None of these trains alone without a word.
+TEST(Launcher, LaunchersThatHideProcess0AreRefused) {
+  expectRefused({{"HOROVOD_RANK", "1"}, {"HOROVOD_SIZE", "2"}}, "horovodrun has started 2 processes (HOROVOD_RANK=1, HOROVOD_SIZE=2)");
+  expectRefused({{"NODE_RANK", "0"}, {"AZUREML_NODE_COUNT", "4"}}, "Azure Machine Learning has started 4 processes");
+  expectRefused({{"PMIX_RANK", "0"}}, "a launcher with PMIx has started several processes (PMIX_RANK=0)");
+  EXPECT_TRUE(launchIn({{"HOROVOD_RANK", "0"}, {"HOROVOD_SIZE", "1"}})->isAlone());
+  EXPECT_EQ(launchIn(torchrun + Variables{{"HOROVOD_RANK", "1"}, {"HOROVOD_SIZE", "4"}})->launcher, "torchrun");
 }
 
 } // namespace

@@ -206,6 +206,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
                                 const RunChanges &changes) {
   ForeignHints hints;
   hints.world = request.world > 0 ? request.world : devices, hints.batch = changes.batch;
+  hints.otherwise = request.otherwise;
   for (const std::string &setting : given.settings)
     hints.vocabularyIsKnown = hints.vocabularyIsKnown || setting.rfind("vocab=", 0) == 0;
   std::string import;

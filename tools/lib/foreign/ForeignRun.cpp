@@ -29,6 +29,8 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
   dsl::Location at = run.has("world") ? run.placeOf("world") : run.has("tp") ? run.placeOf("tp") : run.placeOf("pp");
   if (run.world == 0 && run.dp > 0)
     run.world = inner * run.dp;
+  if (run.world == 0)
+    run.world = hints.otherwise;
   if (run.world == 0) {
     diagnostics.error(at, "the file does not state the number of devices")
         .help(at, "give --world N, or --hosts N with the machine's number of devices per host");

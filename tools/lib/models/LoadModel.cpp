@@ -1,6 +1,8 @@
 // Claims what a text or a compiled program names before it is used.
 #include "tools/lib/models/LoadModel.h"
 
+#include "dsl/Suggestions.h"
+
 #include <filesystem>
 
 namespace npar::models {
@@ -31,6 +33,14 @@ static Result<ProgramPointer> loadCompiled(const ModelOptions &options, FileClai
   return loaded;
 }
 
+static std::string followingBatch(const dsl::Program &program) {
+  const dsl::Plan &plan = program.plan;
+  auto text = [](int64_t number) { return std::to_string(number); };
+  return program.train.batchFollows ? "batch " + text(program.train.batch) + " = " + dsl::counted(plan.dataParallel, "rank") + " x " +
+                                          text(plan.micro) + " x " + text(plan.microCount)
+                                    : "";
+}
+
 Result<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, engine::Observer &observer, bool withoutKernels,
                                  ModelOrigin *origin) {
   if (options.isCompiled())
@@ -38,7 +48,7 @@ Result<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files,
   TRY(ElaboratedModel text, elaborateModel(options, observer));
   files.read(text.compilation->texts(), text.program.data);
   if (origin)
-    *origin = {text.compilation->texts(), text.program.model.constants};
+    *origin = {text.compilation->texts(), text.program.model.constants, followingBatch(text.program)};
   TRY_STATUS(files.check());
   return text.compilation->compile(text.program, withoutKernels, options.targets);
 }

@@ -14,6 +14,7 @@ namespace npar::models {
 struct ModelOrigin {
   std::optional<dsl::Sources> texts;
   std::vector<std::string> constants;
+  std::string batch; ///< "batch 64 = 4 ranks x 8 x 2" if the text leaves the batch out; empty if not
 };
 
 /// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text

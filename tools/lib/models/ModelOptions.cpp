@@ -159,7 +159,8 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.plan = plan;
   options.train = train;
   options.config = config;
-  options.machine = machine;
+  options.machine = machine, options.devices = devices;
+  options.world = world;
   for (const std::string &setting : settings) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
     if (!pair)

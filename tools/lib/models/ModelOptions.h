@@ -17,6 +17,8 @@ struct ModelOptions {
   std::optional<std::string> plan, train, config;
   std::vector<std::string> settings;                          ///< `key=value`
   std::optional<std::string> machine;                         ///< path or name of the machine to plan for; empty: the reference machine
+  int64_t devices = 0;                                        ///< of each of its hosts; 0: all
+  int64_t world = 0;                                          ///< FrontendOptions::world
   std::optional<std::string> place;                           ///< on an uneven machine: the order of hosts, overriding the plan
   program::ProgramKind kind = program::ProgramKind::Training; ///< command that the program is compiled for
   bool damped = false;                                        ///< FrontendOptions::damped

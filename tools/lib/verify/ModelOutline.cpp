@@ -33,7 +33,8 @@ const Settings smallSizes = {{"vocab", "67"},
 engine::Status refusePlanSettings(const models::ModelOptions &options) {
   for (const std::string &setting : options.settings) {
     std::string key = setting.substr(0, setting.find('='));
-    if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "compute" || key == "recompute")
+    if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "accumulate" || key == "world" || key == "compute" ||
+        key == "recompute")
       return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) +
                                    "' sets a plan, but npar makes its own plans here: each has its own " + key);
   }

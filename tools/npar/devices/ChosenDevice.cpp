@@ -6,6 +6,9 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+
 namespace npar::driver {
 
 void ChosenDevice::addGpuFlagsTo(CLI::App &app) {
@@ -28,6 +31,12 @@ void ChosenDevice::addGpuFlagsTo(CLI::App &app) {
                  "the job's processes on that host, at most one per rank)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
+  app.add_option(
+         "--devices", devices,
+         "number of this host's devices to use: its first K GPUs with --backend cuda, else K ranks (default: all GPUs, or the plan's "
+         "ranks)")
+      ->type_name("K")
+      ->check(wholeNumber(1, int64_t{1} << 20));
 }
 
 void ChosenDevice::addOrderTo(CLI::App &app) {
@@ -65,10 +74,44 @@ static std::string withoutGpus(const ChosenDevice &device) {
   return "";
 }
 
-ExitCode chooseTargets(ModelOptions &model, const ChosenDevice &device) {
+/// Divides the host's GPUs among its processes. `onHost`: GPUs of this host.
+static ExitCode shareGpus(ChosenDevice &device, const DeviceSharers &sharers, int64_t onHost) {
+  if (device.devices == 0)
+    return ExitCode::Good;
+  if (device.gpus > 0)
+    return fail(ExitCode::Usage, "--devices and --cuda-gpus cannot be used together: one is per host, the other per process");
+  if (device.devices > onHost)
+    return fail(ExitCode::BadInput, fmt::format("--devices {}: this host has {} GPU{} that npar can see (npar devices shows them)",
+                                                device.devices, onHost, onHost == 1 ? "" : "s"));
+  if (device.devices % sharers.onHost != 0)
+    return fail(ExitCode::BadInput,
+                fmt::format("--devices {}: {} processes of this host cannot share them evenly", device.devices, sharers.onHost));
+  device.gpus = device.devices / sharers.onHost;
+  return ExitCode::Good;
+}
+
+ExitCode chooseDevices(ModelOptions &model, ChosenDevice &device, const DeviceSharers &sharers) {
   if (std::string why = withoutGpus(device); device.backend != "cuda" && !why.empty())
     return fail(ExitCode::Usage, why);
-  if (device.backend != "cuda" || model.isCompiled())
+  if (device.backend != "cuda") {
+    if (device.devices > 0 && model.isCompiled())
+      return fail(ExitCode::Usage, fmt::format("--devices {} has no effect without --backend cuda: it sets the number of ranks, which a "
+                                               "compiled program has already",
+                                               device.devices));
+    if (device.devices > 0)
+      model.settings.push_back(fmt::format("world={}", device.devices * sharers.hosts));
+    model.world = sharers.isAlone ? 0 : sharers.onHost * sharers.hosts;
+    return ExitCode::Good;
+  }
+  engine::Result<const engine::cuda::CudaDriver *> driver = engine::cuda::CudaDriver::open();
+  if (!driver.ok())
+    return fail(driver.status());
+  const int64_t onHost = (*driver)->devices();
+  if (ExitCode code = shareGpus(device, sharers, onHost); code != ExitCode::Good)
+    return code;
+  const int64_t each = device.gpus > 0 ? device.gpus : std::max<int64_t>(1, onHost / sharers.onHost);
+  model.world = each * sharers.onHost * sharers.hosts;
+  if (model.isCompiled())
     return ExitCode::Good;
   engine::Result<std::string> target = engine::cuda::targetOfMachine();
   if (!target.ok())

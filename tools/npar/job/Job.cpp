@@ -26,6 +26,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
+#include <set>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -64,7 +65,8 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
   if (launch.mpi != "tcp")
     return engine::mpiTransport(launch.mpi);
   std::string name = fmt::format("{} {} {}", launch.run, launch.port, launch.processes);
-  return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
+  return engine::tcpTransport(
+      {launch.process, launch.processes, launch.address, launch.addressFrom, launch.port, name, timeout, key, printRemark});
 }
 
 /// MPICH's MPI_Finalize over UCX completes this process's own messages and then waits for all others without answering them any more
@@ -135,6 +137,8 @@ ExitCode Job::find(const JobOptions &asked) {
   if (!found.ok())
     return fail(found.status());
   launch = *found;
+  if (!launch.remark.empty())
+    printRemark(launch.remark);
   if (launch.launcher.empty()) // a launcher may use the command line of a job for one process too
     return refuseFlagsOfJobs(options, "with one process; no launcher started more");
   if (!options.mpi.empty())
@@ -359,6 +363,15 @@ std::vector<int64_t> Job::ranksOnHost(const program::Program &program) const {
 
 engine::Crew Job::crew(int threads, const std::string &backend) const {
   return isAlone() ? Processes::crew(threads, backend) : job::crewOf(introductions, process(), threads, backend);
+}
+
+DeviceSharers Job::deviceSharers() const {
+  if (isAlone())
+    return {};
+  std::set<std::string> hosts;
+  for (const job::Introduction &each : introductions)
+    hosts.insert(each.host);
+  return {crew(1, "cpu").processes, static_cast<int64_t>(hosts.size()), false};
 }
 
 Result<int> Job::threads(int asked) const { return isAlone() ? asked : job::workersOf(introductions, process(), asked); }

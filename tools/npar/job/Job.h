@@ -9,6 +9,7 @@
 #include "engine/job/Introduction.h"
 #include "engine/job/Processes.h"
 #include "engine/runtime/SessionParts.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/HardExit.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/LoadModel.h"
@@ -59,6 +60,8 @@ public:
   engine::Result<ProgramPointer> share(const std::function<engine::Result<ProgramPointer>()> &make, Ranks ranks) override;
   engine::Result<int> threads(int asked) const override;
   engine::Crew crew(int threads, const std::string &backend) const override;
+  /// The hosts of the job, and its processes on this one.
+  DeviceSharers deviceSharers() const;
   std::vector<int64_t> ranksOnHost(const program::Program &program) const override;
   engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) const override;
   program::ProductOrder fastestOrder() const override;

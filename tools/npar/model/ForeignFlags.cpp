@@ -6,6 +6,7 @@
 #include "tools/npar/terminal/Talk.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 namespace npar::driver {
 
@@ -17,7 +18,7 @@ void addProgramFlag(CLI::App &app, const std::string &flag, const foreign::Forei
       ->check(CLI::IsMember(foreign::programKeys(written)));
 }
 
-void ForeignFlags::addTo(CLI::App &app) {
+void ForeignFlags::addTo(CLI::App &app, bool withWorld) {
   app.option_defaults()->group("Run of another program");
   app.add_option("--from", from, "run of another program, instead of MODEL: " + foreign::programFiles())
       ->type_name("FILE")
@@ -27,9 +28,10 @@ void ForeignFlags::addTo(CLI::App &app) {
       ->check(notEmpty());
   addProgramFlag(app, "--from-format", program, "with --from: the program that the file belongs to (default: recognized by its contents)",
                  /*written=*/false);
-  app.add_option("--world", world, "with --from: number of devices (default: all of --hosts, else as in the file)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 20));
+  if (withWorld)
+    app.add_option("--world", world, "with --from: number of devices (default: all of --hosts, else as in the file)")
+        ->type_name("N")
+        ->check(wholeNumber(1, int64_t{1} << 20));
   app.add_option_function<std::vector<std::string>>(
          "--env",
          [this](const std::vector<std::string> &settings) {
@@ -46,7 +48,18 @@ void ForeignFlags::addTo(CLI::App &app) {
                "with --from: print the resulting plan, with what was assumed and not taken in comments, and stop");
 }
 
-ExitCode ForeignFlags::check(const ModelOptions &model) const {
+ExitCode ForeignFlags::takeWorld(ModelOptions &model) {
+  std::optional<std::string> given = models::takeSetting(model.settings, "world");
+  if (!given)
+    return ExitCode::Good;
+  const char *end = given->data() + given->size();
+  auto [read, error] = std::from_chars(given->data(), end, world);
+  if (error != std::errc() || read != end || world < 1 || world > int64_t{1} << 20)
+    return fail(ExitCode::Usage, "with --from, the number of ranks is a whole number from 1 to 1048576, not '" + *given + "'");
+  return ExitCode::Good;
+}
+
+ExitCode ForeignFlags::check(ModelOptions &model) {
   if (from.empty()) {
     const char *flag = modelConfig            ? "--model-config"
                        : program              ? "--from-format"
@@ -60,9 +73,26 @@ ExitCode ForeignFlags::check(const ModelOptions &model) const {
   }
   if (!model.model.empty())
     return fail(ExitCode::Usage, "--from provides model and plan; remove '" + model.model + "'");
+  if (ExitCode code = takeWorld(model); code != ExitCode::Good)
+    return code;
   const char *flag = model.plan ? "--plan" : model.train ? "--train" : model.config ? "--config" : nullptr;
   return flag ? fail(ExitCode::Usage, std::string(flag) + " cannot be used with --from, which makes its own model and plan")
               : ExitCode::Good;
+}
+
+Outcome<std::shared_ptr<foreign::ForeignModel>> ForeignFlags::take(ModelOptions &model, engine::Observer &observer) {
+  if (from.empty())
+    return std::shared_ptr<foreign::ForeignModel>();
+  if (ExitCode code = takeWorld(model); code != ExitCode::Good) // that of --devices
+    return code;
+  otherwise = model.world;
+  Outcome<foreign::ForeignModel> made = reported(foreign::modelOfRun(*this, model, /*devices=*/0, observer));
+  if (!made.ok())
+    return made.code();
+  if (ExitCode code = checkPlan(*made); code != ExitCode::Good)
+    return code;
+  model = made->options;
+  return std::make_shared<foreign::ForeignModel>(std::move(*made));
 }
 
 ExitCode ForeignFlags::checkPlan(const foreign::ForeignModel &model) const {

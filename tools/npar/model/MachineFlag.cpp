@@ -4,6 +4,7 @@
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
 namespace npar::driver {
@@ -17,7 +18,15 @@ void addMachineTo(CLI::App &app, ModelOptions &model) {
       ->check(notEmpty());
 }
 
+void addDevicesTo(CLI::App &app, ModelOptions &model) {
+  app.add_option("--devices", model.devices, "number of devices of each host that ranks use (default: all)")
+      ->type_name("K")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+}
+
 ExitCode findMachine(ModelOptions &model) {
+  if (model.devices > 0 && !model.machine)
+    return fail(ExitCode::Usage, "--devices needs --machine NAME, whose hosts have the devices");
   if (!model.machine || model.isCompiled())
     return ExitCode::Good;
   Outcome<std::optional<std::string>> path = reported(planner::machineFile(*model.machine, terminal()));

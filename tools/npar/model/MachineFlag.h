@@ -19,6 +19,9 @@ void addMachineTo(CLI::App &app, ModelOptions &model);
 /// Finds the machine that the flag names, if it is given. The machine of a compiled program is left as it is, to be refused.
 ExitCode findMachine(ModelOptions &model);
 
+/// The flag --devices, for commands that plan on hosts of a machine.
+void addDevicesTo(CLI::App &app, ModelOptions &model);
+
 void addPlaceTo(CLI::App &app, std::optional<std::string> &place);
 
 /// The placement given by the flag, else the one in the program's plan.

@@ -30,6 +30,28 @@ void addModelFlags(CLI::App &app, ModelOptions &options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+/// A flag that is short for a setting. It is defined after --set, whose list it extends.
+static void addSettingFlag(CLI::App &app, ModelOptions &options, const std::string &key, const std::string &does, int64_t most) {
+  app.add_option_function<std::string>(
+         "--" + key, [&options, key](const std::string &value) { options.settings.push_back(key + "=" + value); }, does)
+      ->type_name("N")
+      ->check(wholeNumber(1, most));
+}
+
+void addWorldFlag(CLI::App &app, ModelOptions &options) {
+  addSettingFlag(app, options, "world",
+                 "number of ranks: sizes the mesh axis that the plan gives as `rest` (default: the number of processes or GPUs)",
+                 int64_t{1} << 20);
+}
+
+void addAccumulateFlag(CLI::App &app, ModelOptions &options) {
+  addSettingFlag(
+      app, options, "accumulate",
+      "micro-batches of a rank per training step: the batch is data-parallel ranks x micro x N, and whichever of batch, micro and N "
+      "is not given follows",
+      INT32_MAX);
+}
+
 void addKindFlag(CLI::App &app, ModelOptions &options) {
   static const std::map<std::string, program::ProgramKind> commands = {{"train", program::ProgramKind::Training},
                                                                        {"eval", program::ProgramKind::Evaluation},

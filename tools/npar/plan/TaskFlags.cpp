@@ -15,6 +15,7 @@ void TaskFlags::addTo(CLI::App &app) {
   app.get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   app.get_option("--plan")->group(""); // it is refused by name: these commands make their own plans
   addMachineTo(app, model);
+  addDevicesTo(app, model);
   app.add_option("--hosts", hosts, "number of hosts that the plan must fill (default: 1; all hosts if the machine has several kinds)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 17));

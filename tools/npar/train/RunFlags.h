@@ -6,6 +6,7 @@
 #include "engine/training/RunLogs.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
+#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/train/DataFlags.h"
@@ -22,6 +23,10 @@ using training::RunLogs;
 
 struct RunFlags {
   ModelOptions model;
+  ForeignFlags foreign;                           ///< a run of another program in place of `model`
+  std::shared_ptr<foreign::ForeignModel> run;     ///< that run, as it was read; null: none
+  bool nearestModel = false, fromScratch = false; ///< what a run of another program may differ in
+  bool lengthGiven = false;                       ///< by --steps or --epochs
   JobOptions job;
   DataFlags data;
   ChosenDevice device;
@@ -33,6 +38,7 @@ struct RunFlags {
   std::vector<std::string> parts; ///< weights of parameters in place of those of --weights
   std::string weights, saveWeights, trace, nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
+  std::optional<double> epochs;         ///< passes over the data instead of `steps`, counted from the start of the first run
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given
   int64_t checkReplicas = 0;            ///< steps between two comparisons of replicas; 0: not given
   std::vector<std::string> evalData;    ///< FILE or INPUT=FILE

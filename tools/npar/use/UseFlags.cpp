@@ -13,6 +13,7 @@ namespace npar::driver {
 void UseFlags::addModelTo(CLI::App &app) {
   app.option_defaults()->group("Model and plan");
   addModelFlags(app, model);
+  addWorldFlag(app, model);
   app.get_option("MODEL")->description(
       "checkpoint or Hugging Face folder; with --weights: a model as for npar train, or a program compiled for "
       "this command (.npx)");

@@ -3,6 +3,7 @@
 
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
+#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 #include "tools/npar/verify/CheckPlans.h"
@@ -17,6 +18,7 @@ class Job;
 
 struct VerifyFlags {
   ModelOptions model;
+  ForeignFlags foreign; ///< a run of another program in place of `model`
   JobOptions job;
   int processes = 0;   ///< to launch; 0: not given
   std::string program; ///< a compiled program to check instead of the plan's

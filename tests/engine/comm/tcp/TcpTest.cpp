@@ -29,7 +29,7 @@ using namespace engine;
 uint16_t freePort() { return listenAt(anyAddress)->port; }
 
 TcpJob jobOf(uint32_t process, uint32_t processes, uint16_t port, double seconds = 20) {
-  return {process, processes, "localhost", port, "a test", seconds, nullptr, nullptr};
+  return {process, processes, "localhost", "MASTER_ADDR", port, "a test", seconds, nullptr, nullptr};
 }
 
 JobKeyPointer keyOf(const std::string &secret) { return std::make_shared<JobKey>(secret.data(), secret.size()); }

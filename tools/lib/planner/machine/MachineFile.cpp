@@ -2,6 +2,7 @@
 #include "tools/lib/planner/machine/MachineFile.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/machine/Hosts.h"
 #include "dsl/machine/ReadMachine.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PrivateFolder.h"
@@ -102,6 +103,15 @@ Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, eng
   if (!report.str().empty())
     observer.warn(report.str());
   return *machine;
+}
+
+Status limitDevices(dsl::Machine &machine, int64_t devices) {
+  if (int64_t most = dsl::devicesOfHosts(machine); devices > most)
+    return Status::usage(fmt::format("--devices {}: {} of machine '{}' has {}", devices,
+                                     dsl::isUneven(machine) ? "a kind of hosts" : "a host", machine.name, dsl::counted(most, "device")));
+  if (devices > 0)
+    dsl::takeDevices(machine, devices);
+  return {};
 }
 
 bool replacesOtherText(const std::string &path) {

@@ -20,6 +20,9 @@ engine::Result<std::optional<std::string>> machineFile(const std::string &word, 
 engine::Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, engine::Observer &observer,
                                              dsl::TextsPointer texts = nullptr);
 
+/// Leaves `devices` of each host to ranks; 0: all of them. Usage with both numbers if a host has fewer.
+engine::Status limitDevices(dsl::Machine &machine, int64_t devices);
+
 /// $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache; empty where neither variable is set.
 std::string herePath();
 

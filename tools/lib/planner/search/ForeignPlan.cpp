@@ -65,6 +65,7 @@ std::vector<std::string> aloneIn(const foreign::ForeignRun &run) {
 
 engine::Result<foreign::ForeignModel> runFor(const foreign::ForeignRequest &run, TaskRequest &request, engine::Observer &observer) {
   TRY(dsl::Machine machine, readMachineFile(request.model.machine, observer));
+  TRY_STATUS(limitDevices(machine, request.model.devices));
   foreign::RunChanges changes;
   changes.batch = request.batch;
   if (std::optional<std::string> batch = models::takeSetting(request.model.settings, "batch")) {

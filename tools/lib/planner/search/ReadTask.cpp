@@ -75,6 +75,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   task.options = request.model;
   task.options.plan = "none";
   TRY(task.machine, readMachineFile(request.model.machine, observer, request.model.texts));
+  TRY_STATUS(limitDevices(task.machine, request.model.devices));
   int64_t there = dsl::hostCount(task.machine);
   if (there > 0 && request.hosts > 0 && request.hosts != there)
     return Status::usage(fmt::format("{}: machine '{}' has {} hosts, and a plan fills all of them: remove it",
