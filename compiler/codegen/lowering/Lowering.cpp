@@ -27,7 +27,7 @@ public:
   Scalar micro() override { return word(1); }
   Scalar seed() override { return word(2); }
   Scalar runWord(int64_t number) override {
-    Scalar bits = word(3 + static_cast<int64_t>(mesh.getSizes().size()) + number);
+    Scalar bits = word(3 + (mesh ? static_cast<int64_t>(mesh.getSizes().size()) : 0) + number);
     return bits.make<arith::BitcastOp>(b.getF64Type(), bits);
   }
   Scalar extract(Value tensor, ArrayRef<Scalar> indices) override;
