@@ -6,7 +6,14 @@
 
 namespace npar::engine {
 
+/// Names of the files that describe a tokenizer in a folder. `config.json`, which may name its class, is not among them.
+const std::vector<std::string> &tokenizerFileNames();
+
 /// The existing files that openTokenizer may read for this path: outputs must not overwrite them.
 std::vector<std::string> tokenizerFiles(const std::string &path);
+
+/// The folder with the tokenizer that belongs to a folder of weights: the folder itself, or `model` of a checkpoint. Empty without a
+/// tokenizer.
+std::string tokenizerFolder(const std::string &folder);
 
 } // namespace npar::engine
