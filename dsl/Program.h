@@ -133,6 +133,7 @@ struct Prediction {
   std::string name;
   int node = -1; ///< [batch, ...]
   Location location;
+  bool scores = false; ///< the scores of classes along the last axis, which a cross entropy compares with targets
 };
 
 struct Model {
@@ -287,12 +288,25 @@ using program::DataLast;
 using program::DataOrder;
 using program::Interpolation;
 using program::PictureStepKind;
+using program::TextFeedKind;
 
 struct DataFile {
   std::string path; ///< found from the folder of the text that names it
   DataFormat format = DataFormat::Tensors;
   int64_t weight = 0;  ///< relative weight among several files; 0 for all: they are concatenated
   std::string lengths; ///< path of the lengths of a stream's documents; empty: one piece
+};
+
+/// The columns of a file of texts that feed an input. engine/program/Program.fbs defines each field.
+struct TextFeed {
+  TextFeedKind kind = TextFeedKind::Tokens;
+  std::vector<std::string> columns;
+  bool numbered = false;
+  std::vector<std::string> names;
+  std::string of; ///< Valid, Segment: the input with the tokens
+  std::string tokenizer;
+  std::optional<int64_t> padding;
+  bool skipsEmpty = false;
 };
 
 struct DataFeed {
@@ -304,6 +318,7 @@ struct DataFeed {
   int64_t below = 0;     ///< exclusive upper bound of its integers; 0: not given
   std::string belowAxis; ///< axis that gives the bound by its size; may be empty
   Location location;
+  std::optional<TextFeed> text = std::nullopt;
 };
 
 /// A step that prepares a picture; engine/program/Program.fbs defines its numbers.

@@ -49,6 +49,33 @@ template <typename Enum> static bool takeWord(const FieldReader &fields, StringR
   return found.has_value();
 }
 
+/// Returns false for a word without a value.
+static bool readTextFeed(DictionaryAttr from, std::optional<TextFeedEntry> &text) {
+  if (!from)
+    return true;
+  FieldReader fields(from);
+  text.emplace();
+  text->columns = fields.texts<std::string>("columns"), text->names = fields.texts<std::string>("names");
+  text->numbered = fields.boolean("numbered"), text->skipsEmpty = fields.boolean("skip_empty");
+  text->of = fields.text("of"), text->tokenizer = fields.text("tokenizer");
+  text->padding = fields.givenInteger("padding");
+  return takeWord(fields, "kind", text->kind);
+}
+
+static DictionaryAttr writeTextFeed(MLIRContext *context, const TextFeedEntry &text) {
+  FieldWriter fields(context);
+  fields.addText("kind", wordOf(text.kind));
+  fields.addTexts("columns", text.columns);
+  fields.addBool("numbered", text.numbered);
+  fields.addTexts("names", text.names);
+  fields.addText("of", text.of);
+  fields.addText("tokenizer", text.tokenizer);
+  if (text.padding)
+    fields.addInteger("padding", *text.padding);
+  fields.addBool("skip_empty", text.skipsEmpty);
+  return fields.get();
+}
+
 static bool readGroup(DictionaryAttr from, DataGroupEntry &group) {
   bool known = true;
   FieldReader lists(from);
@@ -64,6 +91,7 @@ static bool readGroup(DictionaryAttr from, DataGroupEntry &group) {
     FieldReader fields(each);
     group.feeds.push_back({fields.text("input"), fields.text("tensor"), fields.integer("shift"), fields.boolean("valid"),
                            fields.integer("below"), fields.text("axis"), fields.location("loc"), fields.boolean("class")});
+    known &= readTextFeed(fields.get<DictionaryAttr>("text"), group.feeds.back().text);
   }
   return known;
 }
@@ -89,6 +117,8 @@ static DictionaryAttr writeGroup(MLIRContext *context, const DataGroupEntry &gro
     fields.addGiven("loc", feed.loc);
     if (feed.isClass)
       fields.addBool("class", true);
+    if (feed.text)
+      fields.add("text", writeTextFeed(context, *feed.text));
     feeds.push_back(fields.get());
   }
   FieldWriter lists(context);
@@ -200,7 +230,7 @@ std::vector<PredictionEntry> getPredictions(ModuleOp module) {
   std::vector<PredictionEntry> entries;
   for (DictionaryAttr each : predictions.get(module)) {
     FieldReader fields(each);
-    entries.push_back({fields.text("name").str(), fields.text("result").str()});
+    entries.push_back({fields.text("name").str(), fields.text("result").str(), fields.boolean("scores")});
   }
   return entries;
 }
@@ -211,6 +241,8 @@ void setPredictions(ModuleOp module, ArrayRef<PredictionEntry> entries) {
     FieldWriter fields(module.getContext());
     fields.addText("name", entry.name);
     fields.addText("result", entry.result);
+    if (entry.scores)
+      fields.addBool("scores", true);
     list.push_back(fields.get());
   }
   predictions.set(module, list);

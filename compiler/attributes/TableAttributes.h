@@ -36,6 +36,16 @@ struct DataFileEntry {
   llvm::StringRef lengths;
 };
 
+struct TextFeedEntry {
+  program::TextFeedKind kind = program::TextFeedKind::Tokens;
+  std::vector<std::string> columns;
+  bool numbered = false;
+  std::vector<std::string> names;
+  llvm::StringRef of, tokenizer;
+  std::optional<int64_t> padding;
+  bool skipsEmpty = false;
+};
+
 struct DataFeedEntry {
   llvm::StringRef input, tensor;
   int64_t shift = 0;
@@ -44,6 +54,7 @@ struct DataFeedEntry {
   llvm::StringRef axis;
   mlir::LocationAttr loc;
   bool isClass = false;
+  std::optional<TextFeedEntry> text = std::nullopt;
 };
 
 struct PictureStepEntry {
@@ -61,8 +72,9 @@ struct DataGroupEntry {
 /// `npar.data` = {name = "pairs", order = "shuffled", last = "join", groups = [{files = [{path = "a.safetensors", format = "tensors",
 /// weight = 0, lengths = ""}], feeds = [{input = "label", tensor = "label", below = 4, axis = "labels", loc = ...}]}], shares = [0.9, 0.1],
 /// split_seed = 42, loc = ...}; with `seed` if the block has its own; with `training` and `evaluation` = [{kind = "flip", numbers = [0.5],
-/// interpolation = "antialiased", loc = ...}] if it has steps; a feed with `class` if it feeds the class of a folder.
-/// engine/program/Program.fbs defines each field.
+/// interpolation = "antialiased", loc = ...}] if it has steps; a feed with `class` if it feeds the class of a folder, with `text`
+/// = {kind = "encode", columns = ["review"], numbered = false, names = [], of = "", tokenizer = "bert", skip_empty = false} if texts feed
+/// it. engine/program/Program.fbs defines each field.
 struct DataBlockEntry {
   llvm::StringRef name;
   program::DataOrder order = program::DataOrder::Shuffled;
@@ -92,9 +104,10 @@ struct MeasureEntry {
 mlir::FailureOr<std::vector<MeasureEntry>> getMeasures(mlir::ModuleOp module);
 void setMeasures(mlir::ModuleOp module, llvm::ArrayRef<MeasureEntry> entries);
 
-/// `npar.predictions` = [{name, result}].
+/// `npar.predictions` = [{name, result}], with `scores` for scores of classes.
 struct PredictionEntry {
   std::string name, result;
+  bool scores = false;
 };
 std::vector<PredictionEntry> getPredictions(mlir::ModuleOp module);
 void setPredictions(mlir::ModuleOp module, llvm::ArrayRef<PredictionEntry> entries);

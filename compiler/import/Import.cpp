@@ -238,7 +238,7 @@ private:
     for (const dsl::Prediction &prediction : model.predictions) {
       std::string result = "output." + prediction.name;
       addResult(result, values[prediction.node], model.nodes[prediction.node]);
-      measures.addPrediction(prediction.name, result);
+      measures.addPrediction(prediction.name, result, prediction.scores);
     }
     measures.set(module);
   }

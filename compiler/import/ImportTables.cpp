@@ -22,9 +22,13 @@ void setDataBlock(ModuleOp module, const dsl::Data &data, llvm::function_ref<Loc
     attributes::DataGroupEntry &entry = block.groups.emplace_back();
     for (const dsl::DataFile &file : group.files)
       entry.files.push_back({file.path, file.format, file.weight, file.lengths});
-    for (const dsl::DataFeed &feed : group.feeds)
+    for (const dsl::DataFeed &feed : group.feeds) {
       entry.feeds.push_back(
           {feed.input, feed.tensor, feed.shift, feed.valid, feed.below, feed.belowAxis, location(feed.location), feed.isClass});
+      if (const auto &text = feed.text)
+        entry.feeds.back().text = {text->kind, text->columns,   text->numbered, text->names,
+                                   text->of,   text->tokenizer, text->padding,  text->skipsEmpty};
+    }
   }
   for (const auto &[from, to] : {std::pair(&data.training, &block.training), std::pair(&data.evaluation, &block.evaluation)})
     for (const dsl::PictureStep &step : *from)
@@ -40,7 +44,9 @@ void MeasureList::add(StringRef name, program::MeasureKind kind, double weight, 
   measures.push_back({name.str(), kind, weight, values.vec(), counted.str()});
 }
 
-void MeasureList::addPrediction(StringRef name, StringRef result) { predictions.push_back({name.str(), result.str()}); }
+void MeasureList::addPrediction(StringRef name, StringRef result, bool scores) {
+  predictions.push_back({name.str(), result.str(), scores});
+}
 
 void MeasureList::set(ModuleOp module) const {
   if (!measures.empty())

@@ -20,7 +20,7 @@ class MeasureList {
 public:
   /// Adds a measure of the results `values` over the positions where the result `counted` is not 0 (if empty, over all).
   void add(llvm::StringRef name, program::MeasureKind kind, double weight, llvm::ArrayRef<std::string> values, llvm::StringRef counted);
-  void addPrediction(llvm::StringRef name, llvm::StringRef result);
+  void addPrediction(llvm::StringRef name, llvm::StringRef result, bool scores);
   /// Sets `npar.measures` and `npar.predictions` unless they would be empty.
   void set(mlir::ModuleOp module) const;
 

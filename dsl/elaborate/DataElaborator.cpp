@@ -3,6 +3,8 @@
 
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/PictureSteps.h"
+#include "dsl/elaborate/TextFeeds.h"
+#include "engine/program/TextInput.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -49,7 +51,7 @@ private:
 
   void group(const ast::DataSource &from) {
     const std::string &word = from.word.text;
-    if (word != "stream" && word != "file" && word != "idx" && word != "images")
+    if (word != "stream" && word != "file" && word != "idx" && word != "images" && word != "text")
       reporter.fail(from.word.location, "a data block has no '" + word + "'", wordHelp(word));
     bool stream = word == "stream";
     DataGroup group;
@@ -59,11 +61,13 @@ private:
     if (word == "idx" && from.feeds.size() > 1)
       reporter.fail(from.feeds[1].input.location, "an IDX file has one array, so it feeds one input",
                     {"write `idx \"FILE\" " + from.feeds[1].input.text + "` for the file of '" + from.feeds[1].input.text + "'"});
+    TextFeedReader texts(from, evaluator, scope, [this](const ast::Name &path) { return found(path); });
     for (const ast::DataFeed &each : from.feeds)
       attempt([&] {
         DataFeed made = stream           ? streamFeed(each, from, group)
                         : word == "file" ? tensorFeed(each)
                         : word == "idx"  ? arrayFeed(each)
+                        : word == "text" ? textFeed(each, texts)
                                          : pictureFeed(each, from);
         if (made.location.line > 0) // otherwise the model does not need the input
           group.feeds.push_back(std::move(made));
@@ -79,8 +83,8 @@ private:
   }
 
   static Helps wordHelp(const std::string &word) {
-    Helps helps = didYouMean(word, {"stream", "file", "idx", "images", "split", "shuffled", "sequential", "drop", "pad"});
-    return helps.empty() ? Helps{"it has stream, file, idx, images, split, shuffled or sequential, drop last or pad last"} : helps;
+    Helps helps = didYouMean(word, {"stream", "file", "idx", "images", "text", "split", "shuffled", "sequential", "drop", "pad"});
+    return helps.empty() ? Helps{"it has stream, file, idx, images, text, split, shuffled or sequential, drop last or pad last"} : helps;
   }
 
   /// A path of the text, from the folder of the text.
@@ -93,6 +97,12 @@ private:
     if (from.path.text.empty())
       reporter.fail(from.path.location, "a file needs a name");
     result.path = found(from.path);
+    if (kind == "text") {
+      result.format = textFormat(from, reporter);
+      if (from.lengths)
+        reporter.fail(from.lengths->location, "'lengths' is for a stream of tokens; a row of a file of texts is a sample");
+      return result;
+    }
     if (kind != "stream") {
       result.format = kind == "idx" ? DataFormat::Idx : kind == "images" ? DataFormat::Images : DataFormat::Tensors;
       for (const auto &[given, word] : {std::pair(&from.format, "as"), std::pair(&from.lengths, "lengths")})
@@ -173,6 +183,9 @@ private:
       return;
     const DataGroup &first = data.groups[0];
     DataFormat format = group.files[0].format, other = first.files[0].format;
+    if (program::hasTexts(format) || program::hasTexts(other))
+      reporter.fail(from.word.location, "a file of texts feeds a model alone",
+                    {"columns of the same file feed further inputs: number(\"COLUMN\"), class(\"COLUMN\")"});
     if (isStream(format) || isStream(other))
       reporter.fail(from.word.location, "a stream of tokens feeds a model alone",
                     {"put what all inputs take into files of tensors, as many samples in each"});
@@ -271,6 +284,33 @@ private:
     }
     bound(from, node, result);
     return result;
+  }
+
+  DataFeed textFeed(const ast::DataFeed &from, TextFeedReader &texts) {
+    const Node *node = input(from.input);
+    DataFeed result;
+    result.input = from.input.text;
+    result.text = texts.run(from, node);
+    if (node && node->type.axes.size() == 2)
+      checkSecondAxis(from, *node, *result.text);
+    bound(from, node, result);
+    return result;
+  }
+
+  /// Each column has a place along the second axis; what describes tokens is over their sequence.
+  void checkSecondAxis(const ast::DataFeed &from, const Node &node, const TextFeed &feed) {
+    const std::string &axis = node.type.axes[1];
+    for (const Axis &each : model.axes)
+      if (each.name == axis && feed.kind == TextFeedKind::Number && each.size != static_cast<int64_t>(feed.columns.size()))
+        reporter.fail(from.input.location,
+                      "axis '" + axis + "' of '" + from.input.text + "' has " + std::to_string(each.size) + " entries, and " +
+                          counted(static_cast<int64_t>(feed.columns.size()), "column") + " feed it",
+                      {"name one column for each entry: number([\"FIRST\", \"SECOND\"])"});
+    for (const Node &other : model.nodes)
+      if (other.op == "input" && std::get<std::string>(other.attributes.at("name")) == feed.of && other.type.axes.size() == 2 &&
+          other.type.axes[1] != axis)
+        reporter.fail(from.input.location, "input '" + from.input.text + "' is over '" + axis + "', the tokens that it describes over '" +
+                                               other.type.axes[1] + "'");
   }
 
   void needInteger(const ast::DataFeed &from, const Node &node) {

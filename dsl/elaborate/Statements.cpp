@@ -40,6 +40,14 @@ static bool mayFill(const ast::Block &model, Scope &scope) {
   return std::none_of(model.body.begin(), model.body.end(), countsEverywhere);
 }
 
+/// True if a cross entropy compares the values with targets along their last axis.
+static bool areScores(const Model &model, int values) {
+  const std::vector<std::string> &axes = model.nodes[static_cast<size_t>(values)].type.axes;
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
+    return node.op == "cross_entropy" && node.operands[0] == values && std::get<std::string>(node.attributes.at("axis")) == axes.back();
+  });
+}
+
 void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
@@ -52,6 +60,8 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose
   if (reporter.errorCount() == 0)
     checkPurpose(model, purpose);
   checkLosses();
+  for (Prediction &prediction : graph.model.predictions)
+    prediction.scores = areScores(graph.model, prediction.node);
   resolveCheckpoint(scope);
   if (reporter.errorCount() != 0)
     return;

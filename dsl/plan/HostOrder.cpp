@@ -10,7 +10,7 @@
 namespace npar::dsl {
 namespace {
 
-bool isWord(const std::string &name) { return name == "cluster" || name == "spread"; }
+bool isPlaceWord(const std::string &name) { return name == "cluster" || name == "spread"; }
 
 class HostOrderReader {
 public:
@@ -19,7 +19,7 @@ public:
   HostOrder read(const ast::Place &source) {
     HostOrder result;
     result.location = source.location;
-    bool word = !source.order.empty() && isWord(source.order[0].text) && !findMesh(mesh, source.order[0].text);
+    bool word = !source.order.empty() && isPlaceWord(source.order[0].text) && !findMesh(mesh, source.order[0].text);
     if (word)
       result.order = {source.order[0].text};
     else
@@ -41,7 +41,7 @@ private:
 
   void take(const std::vector<ast::Name> &names, std::vector<std::string> &list) {
     for (const ast::Name &name : names) {
-      if (!findMesh(mesh, name.text) && isWord(name.text))
+      if (!findMesh(mesh, name.text) && isPlaceWord(name.text))
         reporter.fail(name.location, "'" + name.text + "' orders all mesh axes and must be the only word",
                       {"write `place " + name.text + "`, or mesh axes alone"});
       if (!findMesh(mesh, name.text)) {

@@ -2,6 +2,7 @@
 #include "engine/data/DataPlan.h"
 
 #include "engine/program/Words.h"
+#include "engine/text/TokenizerFiles.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -33,6 +34,19 @@ std::string stepsText(const std::vector<pictures::Step> &steps) {
   return text;
 }
 
+TextFeed textOf(const program::TextFeed &from) {
+  TextFeed text;
+  text.kind = from.kind(), text.numbered = from.numbered(), text.of = from.of(), text.skipsEmpty = from.skip_empty();
+  for (const flatbuffers::String *column : *from.columns())
+    text.columns.push_back(column->str());
+  for (const flatbuffers::String *name : *from.names())
+    text.names.push_back(name->str());
+  text.tokenizer = from.tokenizer()->str();
+  if (from.padding())
+    text.padding = *from.padding();
+  return text;
+}
+
 } // namespace
 
 std::optional<DataPlan> DataPlan::of(const program::Program &program) {
@@ -44,8 +58,11 @@ std::optional<DataPlan> DataPlan::of(const program::Program &program) {
     DataGroup &group = plan.groups.emplace_back();
     for (const program::DataFile *file : *each->files())
       group.files.push_back({file->path()->str(), file->format(), file->weight(), file->lengths()->str()});
-    for (const program::DataFeed *feed : *each->feeds())
+    for (const program::DataFeed *feed : *each->feeds()) {
       group.feeds.push_back({feed->input(), feed->tensor()->str(), feed->shift(), feed->valid(), feed->folder_class()});
+      if (feed->text())
+        group.feeds.back().text = textOf(*feed->text());
+    }
   }
   for (auto [steps, list] : {std::pair(block->training(), &plan.training), std::pair(block->evaluation(), &plan.evaluation)})
     for (uint32_t i = 0; steps && i < steps->size(); ++i)
@@ -82,6 +99,23 @@ DataPlan DataPlan::ofTensors(const std::string &path, const BatchShape &shape) {
   return plan;
 }
 
+TextFeed *DataPlan::find(TextFeedKind kind) {
+  for (DataGroup &group : groups)
+    for (DataFeed &feed : group.feeds)
+      if (feed.text && feed.text->kind == kind)
+        return &*feed.text;
+  return nullptr;
+}
+
+std::set<std::string> DataPlan::tokenizers() const {
+  std::set<std::string> found;
+  for (const DataGroup &group : groups)
+    for (const DataFeed &feed : group.feeds)
+      if (feed.text && !feed.text->tokenizer.empty())
+        found.insert(feed.text->tokenizer);
+  return found;
+}
+
 int64_t DataPlan::reach() const {
   int64_t farthest = 0;
   for (const DataFeed &feed : groups[0].feeds)
@@ -89,7 +123,7 @@ int64_t DataPlan::reach() const {
   return farthest;
 }
 
-std::string DataPlan::stream() const { return (isStream() ? "tokens " : "") + std::string(wordOf(format())); }
+std::string DataPlan::stream() const { return hasTexts() ? "text" : (isStream() ? "tokens " : "") + std::string(wordOf(format())); }
 
 std::string DataPlan::orderText() const {
   std::string text = wordOf(order), weights;
@@ -116,6 +150,9 @@ std::vector<std::string> DataPlan::paths() const {
           paths.push_back(path);
   if (!mask.empty())
     paths.push_back(mask);
+  for (const std::string &tokenizer : tokenizers())
+    for (const std::string &path : tokenizerFiles(tokenizer))
+      paths.push_back(path);
   return paths;
 }
 

@@ -5,10 +5,12 @@
 #include "engine/data/SamplePart.h"
 #include "engine/pictures/Steps.h"
 #include "engine/program/PictureInput.h"
+#include "engine/program/TextInput.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,20 @@ struct DataFile {
   std::string lengths = {};
 };
 
+using program::TextFeedKind;
+
+/// The fields of program::TextFeed.
+struct TextFeed {
+  TextFeedKind kind = TextFeedKind::Tokens;
+  std::vector<std::string> columns = {};
+  bool numbered = false;
+  std::vector<std::string> names = {};
+  size_t of = 0;
+  std::string tokenizer = {};
+  std::optional<int32_t> padding = std::nullopt;
+  bool skipsEmpty = false;
+};
+
 /// The fields of program::DataFeed that tell what to read.
 struct DataFeed {
   size_t input = 0; ///< index in the program
@@ -31,6 +47,7 @@ struct DataFeed {
   int64_t shift = 0;
   bool valid = false;
   bool isClass = false;
+  std::optional<TextFeed> text = std::nullopt;
 };
 
 struct DataGroup {
@@ -60,9 +77,15 @@ struct DataPlan {
   DataFormat format() const { return groups[0].files[0].format; } ///< that of all files, except that streams may have several
   bool isStream() const { return program::isStream(format()); }
   bool hasPictures() const { return program::hasPictures(format()); }
+  bool hasTexts() const { return program::hasTexts(format()); }
+  /// The first feed of this kind from a file of texts; null if there is none.
+  TextFeed *find(TextFeedKind kind);
+  const TextFeed *find(TextFeedKind kind) const { return const_cast<DataPlan *>(this)->find(kind); }
+  /// The folders or files of the tokenizers, each once.
+  std::set<std::string> tokenizers() const;
   /// The largest shift of an input of a stream, in tokens.
   int64_t reach() const;
-  /// The kind of the data: "tokens u16", "tensors", "idx", "images".
+  /// The kind of the data: "tokens u16", "tensors", "idx", "images", "text".
   std::string stream() const;
   /// The order of the samples in words, and the steps that prepare them for the training. The words differ if the order or a step does:
   /// "shuffled", "sequential, drop last", "shuffled, random_crop(4)".

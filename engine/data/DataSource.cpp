@@ -4,6 +4,7 @@
 #include "engine/data/NumberText.h"
 #include "engine/data/ReadFailure.h"
 #include "engine/data/ReadRows.h"
+#include "engine/data/TextSamples.h"
 
 namespace npar::engine {
 
@@ -19,6 +20,9 @@ public:
   std::vector<SamplePlace> places(int64_t step) const override { return sampler.batch(step); }
   std::string nameOf(const SamplePlace &place) const override {
     return place.fills() ? "" : files[static_cast<size_t>(place.file)]->name(place.sample);
+  }
+  std::vector<std::string> textsOf(const SamplePlace &place) const override {
+    return place.fills() ? std::vector<std::string>() : files[static_cast<size_t>(place.file)]->texts(place.sample);
   }
   std::vector<std::string> classes() const override { return files[0]->classes(); }
   int64_t samples() const override { return sampler.samples(); }
@@ -65,7 +69,10 @@ Status checkEnough(const DataPlan &plan, const std::vector<std::unique_ptr<Sampl
 
 } // namespace
 
-Result<std::unique_ptr<DataSource>> DataSource::open(const DataPlan &plan, uint64_t seed, const BatchShape &shape) {
+Result<std::unique_ptr<DataSource>> DataSource::open(const DataPlan &given, uint64_t seed, const BatchShape &shape) {
+  DataPlan plan = given;
+  if (plan.groups[0].files.size() > 1)
+    TRY_STATUS(nameClasses(plan)); // once for all files
   OrderSettings settings{plan.order, plan.last, plan.seed.value_or(seed), {}, {}, shape.rows};
   std::vector<std::unique_ptr<Samples>> files;
   for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {

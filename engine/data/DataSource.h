@@ -32,9 +32,11 @@ public:
   virtual int64_t position(int64_t step) const = 0;
   /// The files and samples in the batch of a step; empty if the data come from no file.
   virtual std::vector<SamplePlace> places(int64_t) const { return {}; }
-  /// The name of a sample that is a file; empty if it is none.
+  /// The name of a sample that is a file, or its place in a file of texts; otherwise empty.
   virtual std::string nameOf(const SamplePlace &) const { return ""; }
-  /// The names of the classes that folders of pictures state, by number; empty if they state none.
+  /// The texts that a sample's tokens were made of; empty if the data have none.
+  virtual std::vector<std::string> textsOf(const SamplePlace &) const { return {}; }
+  /// The names of the classes that folders of pictures or columns state, by number; empty if they state none.
   virtual std::vector<std::string> classes() const { return {}; }
   /// Number of samples before they repeat; 0: they never do.
   virtual int64_t samples() const = 0;

@@ -1,6 +1,7 @@
 // Combines the flags with a program's data block.
 #include "engine/data/GivenData.h"
 
+#include "engine/data/TextTable.h"
 #include "engine/data/TokenFile.h"
 #include "engine/files/Ending.h"
 #include "engine/files/Folders.h"
@@ -24,6 +25,8 @@ std::optional<DataFormat> formatOf(const GivenData &given, const std::string &pa
     return DataFormat::Tensors;
   if (!given.tokens.empty())
     return program::valueOf<DataFormat>(given.tokens);
+  if (std::optional<DataFormat> format = given.textFormat(path, block ? std::optional(block->format()) : std::nullopt))
+    return format;
   if (!block)
     return std::nullopt;
   if (block->hasPictures())
@@ -60,6 +63,11 @@ public:
                               "of the standard library " +
                               nameOf(Option::Setting, "ignore=-100"));
     plan->mask = given.mask;
+    if (!plan->hasTexts() && !(given.columns.empty() && given.tokenizer.empty()))
+      return Status::usage(std::string(given.columns.empty() ? "--tokenizer" : "--text") +
+                           " needs texts: --data FILE.csv, or a data block with `text`");
+    if (plan->hasTexts())
+      TRY_STATUS(takeColumns());
     return std::move(*plan);
   }
 
@@ -70,6 +78,8 @@ private:
       return Status::usage(nameOf(Option::Data) + " is given twice; for the file of a single input write " +
                            nameOf(Option::Data, "INPUT=FILE") + ", with one of " + shape.names());
     std::optional<DataFormat> format = formatOf(given, path, plan);
+    if (!format && plan && plan->hasTexts())
+      return Status::badInput(fmt::format("data block '{}' reads texts, and '{}' is a folder", block, path));
     if (!format)
       return files::isFolder(path)
                  ? Status::badInput(fmt::format("'{}' is a folder, and no data block reads pictures\nnpar: help: write a data block "
@@ -80,19 +90,28 @@ private:
     auto kindText = [](DataFormat format) -> std::string {
       return program::isStream(format)       ? "a stream of tokens"
              : format == DataFormat::Tensors ? "tensors"
+             : program::hasTexts(format)     ? "texts"
              : format == DataFormat::Idx     ? "IDX files"
                                              : "pictures";
     };
     if (!plan) {
-      Result<DataPlan> made = tensors ? DataPlan::ofTensors(path, shape) : DataPlan::ofStream(path, *format, shape);
+      Result<DataPlan> made = tensors                      ? DataPlan::ofTensors(path, shape)
+                              : program::hasTexts(*format) ? planOfTexts(path, *format)
+                                                           : DataPlan::ofStream(path, *format, shape);
       if (!made.ok())
         return made.status();
       plan = std::move(*made);
       return {};
     }
-    if (plan->isStream() ? tensors : *format != plan->format())
+    const bool isOther = plan->isStream()   ? !program::isStream(*format)
+                         : plan->hasTexts() ? !program::hasTexts(*format)
+                                            : *format != plan->format();
+    if (isOther)
       return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out", block,
-                                          kindText(plan->format()), path, tensors ? "a file of tensors" : kindText(*format),
+                                          kindText(plan->format()), path,
+                                          tensors                      ? "a file of tensors"
+                                          : program::hasTexts(*format) ? "a file of texts"
+                                                                       : kindText(*format),
                                           nameOf(Option::Setting, "data=none")));
     if (plan->groups.size() > 1)
       return Status::badInput(fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}",
@@ -101,11 +120,79 @@ private:
     return {};
   }
 
+  /// Texts for a model without a data block: columns feed the inputs that have the usual names.
+  Result<DataPlan> planOfTexts(const std::string &path, DataFormat format) const {
+    DataPlan made;
+    DataGroup &group = made.groups.emplace_back();
+    group.files.push_back({path, format});
+    size_t tokens = shape.inputs.size();
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      if (usualTextFeed(shape.inputs[i].name) == TextFeedKind::Tokens)
+        tokens = i;
+    for (size_t i = 0; i < shape.inputs.size(); ++i) {
+      const InputShape &input = shape.inputs[i];
+      const std::optional<TextFeedKind> kind = usualTextFeed(input.name);
+      if (!kind || tokens == shape.inputs.size() || !program::takesTextFeed(*kind, input.type, input.shape))
+        return Status::badInput(
+            fmt::format("'{}' has texts, and without a data block they feed the inputs tokens (or input_ids), mask "
+                        "(attention_mask) and segment (token_type_ids), but not '{}', {}\nnpar: help: write a data block with "
+                        "`text \"FILE\" {} = ...`",
+                        path, input.name, input.typeText(), input.name));
+      group.feeds.push_back({i});
+      group.feeds.back().text = TextFeed{*kind};
+      group.feeds.back().text->of = tokens;
+    }
+    TextFeed &feed = *made.find(TextFeedKind::Tokens);
+    if (!given.columns.empty())
+      return made; // takeColumns sets them
+    TRY(const std::vector<std::string> names, TextTable::names(path, format));
+    const bool hasText = std::find(names.begin(), names.end(), "text") != names.end();
+    if (format != DataFormat::Lines && names.size() != 1 && !hasText)
+      return Status::usage(fmt::format("'{}' has the columns '{}': name the one with the texts, --text COLUMN, or two for pairs", path,
+                                       fmt::join(names, "', '")));
+    feed.columns = {format == DataFormat::Lines ? "1" : hasText ? "text" : names[0]};
+    feed.numbered = format == DataFormat::Lines;
+    return made;
+  }
+
+  /// Columns and tokenizer that the user gives, and the tokenizer of the model where the data block names none that is there.
+  Status takeColumns() {
+    TextFeed *only = nullptr;
+    const bool isOne = plan->tokenizers().size() <= 1; // a checkpoint keeps one
+    for (DataFeed &feed : plan->groups[0].feeds) {
+      if (feed.text->kind != TextFeedKind::Tokens)
+        continue;
+      if (only && !given.columns.empty())
+        return Status::usage("--text names the columns of one input, but the data block feeds tokens to several: name the columns there");
+      only = &*feed.text;
+      if (!given.tokenizer.empty())
+        only->tokenizer = given.tokenizer;
+      else if (only->tokenizer.empty() || (given.keepsTokenizer && isOne && only->tokenizer != "bytes"))
+        only->tokenizer = given.ownTokenizer.empty() ? only->tokenizer : given.ownTokenizer;
+    }
+    if (given.columns.empty())
+      return {};
+    if (!only)
+      return Status::usage("--text names columns for tokens, and no input takes tokens");
+    const bool isNumbered = std::all_of(given.columns.begin(), given.columns.end(), [](const std::string &column) {
+      return column.size() < 6 && column[0] != '0' && column.find_first_not_of("0123456789") == std::string::npos;
+    });
+    for (const DataFeed &feed : plan->groups[0].feeds)
+      if (!feed.text->columns.empty() && &*feed.text != only && feed.text->numbered != isNumbered)
+        return Status::usage(std::string("--text gives ") + (isNumbered ? "the number of a column" : "a column's name") +
+                             ", but the data block has " + (isNumbered ? "names" : "numbers") + " for the others");
+    only->columns = given.columns, only->numbered = isNumbered;
+    return {};
+  }
+
   Status takeInput(const GivenFile &file) {
     auto found = std::find_if(shape.inputs.begin(), shape.inputs.end(), [&](const auto &input) { return input.name == file.input; });
     if (found == shape.inputs.end())
       return Status::badInput(fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
     bool isArray = plan && plan->format() == DataFormat::Idx;
+    if (plan && plan->hasTexts())
+      return Status::badInput(
+          fmt::format("data block '{}' reads a file of texts: give one file for all inputs, {}", block, nameOf(Option::Data, "FILE.csv")));
     if (plan && plan->format() == DataFormat::Images)
       return Status::badInput(
           fmt::format("data block '{}' reads a folder of pictures and their classes: give the folder for all inputs, {}", block,
@@ -165,7 +252,14 @@ GivenFile GivenFile::of(const std::string &text) {
 
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
-bool GivenFile::mustBeStream() const { return input.empty() && !hasTensors() && !files::isFolder(path); }
+std::optional<DataFormat> GivenFile::textFormat() const {
+  for (DataFormat format : {DataFormat::Csv, DataFormat::Tsv, DataFormat::JsonLines})
+    if (files::endsWith(path, std::string(".") + program::wordOf(format)))
+      return format;
+  return std::nullopt;
+}
+
+bool GivenFile::mustBeStream() const { return input.empty() && !hasTensors() && !textFormat() && !files::isFolder(path); }
 
 Status GivenData::check() const {
   if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || !program::isStream(*format)))
@@ -178,6 +272,12 @@ Status GivenData::check() const {
   if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
     return Status::usage(nameOf(tokens.empty() ? Option::Mask : Option::Tokens) +
                          " needs a file of tokens; a .safetensors file states its own types");
+  if (columns.size() > 2)
+    return Status::usage("--text is given " + std::to_string(columns.size()) + " times: one column, or two for pairs of texts");
+  if (std::find(columns.begin(), columns.end(), "") != columns.end())
+    return Status::usage("--text is empty: name a column");
+  if (!columns.empty() && !tokens.empty())
+    return Status::usage("--text and " + nameOf(Option::Tokens) + " cannot be used together: a file has texts or tokens");
   if (random && !(tokens.empty() && order.empty()))
     return Status::usage(nameOf(tokens.empty() ? Option::DataOrder : Option::Tokens) + " needs " + nameOf(Option::Data) +
                          "; it cannot be used with " + nameOf(Option::RandomData));
@@ -205,8 +305,30 @@ std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
                                  : "; " + nameOf(Option::EvaluateEvery, "N") + " evaluates the last part");
 }
 
+std::optional<TextFeedKind> usualTextFeed(const std::string &input) {
+  if (input == "tokens" || input == "input_ids")
+    return TextFeedKind::Tokens;
+  if (input == "mask" || input == "attention_mask")
+    return TextFeedKind::Valid;
+  if (input == "segment" || input == "token_type_ids")
+    return TextFeedKind::Segment;
+  return std::nullopt;
+}
+
+std::optional<DataFormat> GivenData::textFormat(const std::string &path, std::optional<DataFormat> block) const {
+  if (!tokens.empty() || endsWithTensors(path) || files::isFolder(path))
+    return std::nullopt;
+  if (std::optional<DataFormat> format = GivenFile{"", path}.textFormat())
+    return format;
+  const bool isOfTexts = block && program::hasTexts(*block);
+  if (!isOfTexts && columns.empty())
+    return std::nullopt;
+  return isOfTexts && !files::endsWith(path, ".txt") ? block : DataFormat::Lines;
+}
+
 bool GivenData::lacksTokens() const {
-  return tokens.empty() && std::any_of(files.begin(), files.end(), [](const auto &text) { return GivenFile::of(text).mustBeStream(); });
+  return tokens.empty() && columns.empty() &&
+         std::any_of(files.begin(), files.end(), [](const auto &text) { return GivenFile::of(text).mustBeStream(); });
 }
 
 Status noTokens() {

@@ -11,7 +11,7 @@
 
 namespace npar::engine {
 
-Result<ImageFolder> ImageFolder::open(const std::string &path) {
+Result<ImageFolder> ImageFolder::open(const std::string &path, bool needed) {
   std::error_code ignored;
   if (!files::isFolder(path))
     return Status::badInput("cannot read the pictures '" + path +
@@ -40,7 +40,15 @@ Result<ImageFolder> ImageFolder::open(const std::string &path) {
     result.begins.push_back(result.samples());
     std::move(names->begin(), end, std::back_inserter(result.names));
   }
-  if (result.folders.empty())
+  if (result.folders.empty() && !needed) {
+    result.names = std::move(*entries);
+    result.names.erase(
+        std::remove_if(result.names.begin(), result.names.end(), [](const auto &name) { return !files::isPictureName(name); }),
+        result.names.end());
+    others -= result.samples();
+    if (result.names.empty())
+      return Status::badInput("folder '" + path + "' has neither pictures (.png, .jpg, .jpeg) nor sub-folders with pictures");
+  } else if (result.folders.empty())
     return Status::badInput("folder '" + path + "' has no sub-folders: it needs one for each class of pictures");
   if (others > 0)
     result.worthKnowing.push_back(number(others) + (others == 1 ? " file" : " files") + " in '" + path +

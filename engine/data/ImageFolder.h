@@ -13,15 +13,16 @@ namespace npar::engine {
 /// bytes, the same on every machine. The folder is listed once. Thread-safe to read.
 class ImageFolder {
 public:
-  /// Refuses a folder without sub-folders, and a sub-folder without pictures.
-  static Result<ImageFolder> open(const std::string &path);
+  /// Refuses a sub-folder without pictures, and a folder without sub-folders. If no class is `needed`, the latter can have the pictures
+  /// itself.
+  static Result<ImageFolder> open(const std::string &path, bool needed = true);
   int64_t samples() const { return static_cast<int64_t>(names.size()); }
   const std::vector<std::string> &classes() const { return folders; }
   /// The number of the class of a picture.
   int64_t classOf(int64_t sample) const;
-  /// Its name in the folder: "ants/0013.jpg".
+  /// Its name in the folder: "ants/0013.jpg", or "0013.jpg" if there are no classes.
   std::string name(int64_t sample) const {
-    return folders[static_cast<size_t>(classOf(sample))] + "/" + names[static_cast<size_t>(sample)];
+    return (folders.empty() ? "" : folders[static_cast<size_t>(classOf(sample))] + "/") + names[static_cast<size_t>(sample)];
   }
   /// Its bytes, with 1 or 3 channels.
   Result<pictures::Picture> read(int64_t sample, int64_t channels) const;

@@ -4,6 +4,7 @@
 #include "engine/data/DataCheck.h"
 #include "engine/data/ReadFailure.h"
 #include "engine/data/ReadRows.h"
+#include "engine/data/TextSamples.h"
 
 #include <algorithm>
 #include <numeric>
@@ -84,6 +85,14 @@ public:
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
   int64_t samples() const override { return count; }
   std::vector<std::string> classes() const override { return files[0]->classes(); }
+  std::string nameOf(int64_t sample) const override {
+    const SamplePlace place = placeOf(sample);
+    return files[static_cast<size_t>(place.file)]->name(place.sample);
+  }
+  std::vector<std::string> textsOf(int64_t sample) const override {
+    const SamplePlace place = placeOf(sample);
+    return files[static_cast<size_t>(place.file)]->texts(place.sample);
+  }
   Status intact() const override { return failure.first(); }
   std::vector<std::string> remarks() const override {
     std::vector<std::string> all = remarksOf(files);
@@ -112,18 +121,18 @@ public:
   }
 
 private:
+  /// The file of a sample, counted over all of them, and its number there.
+  SamplePlace placeOf(int64_t sample) const {
+    SamplePlace place{0, sample};
+    for (; place.sample >= files[static_cast<size_t>(place.file)]->samples(); ++place.file)
+      place.sample -= files[static_cast<size_t>(place.file)]->samples();
+    return place;
+  }
+
   Batch read(int64_t step, const std::vector<int64_t> &rows) const {
     std::vector<SamplePlace> places;
-    for (int64_t row : rows) {
-      SamplePlace place{0, step * shape.rows + row};
-      if (place.sample >= count) {
-        places.emplace_back(); // padding
-        continue;
-      }
-      for (; place.sample >= files[static_cast<size_t>(place.file)]->samples(); ++place.file)
-        place.sample -= files[static_cast<size_t>(place.file)]->samples();
-      places.push_back(place);
-    }
+    for (int64_t row : rows)
+      places.push_back(step * shape.rows + row < count ? placeOf(step * shape.rows + row) : SamplePlace()); // padding
     Batch batch;
     failure.keep(readRows(files, places, shape, workers, batch));
     return batch;
@@ -189,9 +198,12 @@ static bool isPlainStream(const DataPlan &plan, const BatchShape &shape, uint64_
          });
 }
 
-Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const BatchShape &shape, uint64_t positions, bool wholeSamples) {
-  if (!wholeSamples && isPlainStream(plan, shape, positions))
-    return openTokens(plan.groups[0].files[0].path, plan.groups[0].files[0].format, shape, positions);
+Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &given, const BatchShape &shape, uint64_t positions, bool wholeSamples) {
+  if (!wholeSamples && isPlainStream(given, shape, positions))
+    return openTokens(given.groups[0].files[0].path, given.groups[0].files[0].format, shape, positions);
+  DataPlan plan = given;
+  if (plan.groups[0].files.size() > 1)
+    TRY_STATUS(nameClasses(plan)); // once for all files
   std::vector<std::unique_ptr<Samples>> files;
   int64_t samples = 0;
   for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {

@@ -36,7 +36,11 @@ public:
   void useWorkers(int count) { workers = count; }
   /// The files that it reads.
   const std::vector<std::string> &paths() const { return read; }
-  /// The names of the classes that folders of pictures state, by number; empty if they state none.
+  /// The name of a sample, counted over all batches, that is a file, or its place in a file of texts; otherwise empty.
+  virtual std::string nameOf(int64_t) const { return ""; }
+  /// The texts that a sample's tokens were made of; empty if the data have none.
+  virtual std::vector<std::string> textsOf(int64_t) const { return {}; }
+  /// The names of the classes that folders of pictures or columns state, by number; empty if they state none.
   virtual std::vector<std::string> classes() const { return {}; }
   /// An error once a file could not be read any more: later batches are not valid data.
   virtual Status intact() const = 0;

@@ -41,7 +41,7 @@ Status PictureSamples::openGroups() {
   for (const DataGroup &group : plan.groups) {
     const std::string &path = group.files[number].path;
     if (group.files[number].format == DataFormat::Images) {
-      Result<ImageFolder> opened = ImageFolder::open(path);
+      Result<ImageFolder> opened = ImageFolder::open(path, feedsClasses(group));
       if (!opened.ok())
         return opened.status();
       folder = std::move(*opened);

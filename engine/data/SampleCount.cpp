@@ -26,7 +26,7 @@ int64_t countPictures(const DataPlan &plan, size_t file) {
   const std::string &path = plan.groups[0].files[file].path;
   int64_t count = 0;
   if (plan.format() == DataFormat::Images) {
-    Result<ImageFolder> folder = ImageFolder::open(path);
+    Result<ImageFolder> folder = ImageFolder::open(path, /*needed=*/false);
     count = folder.ok() ? folder->samples() : 0;
   } else {
     Result<std::shared_ptr<IdxFile>> array = IdxFile::open(path);
@@ -35,13 +35,16 @@ int64_t countPictures(const DataPlan &plan, size_t file) {
   return SamplePart(count, plan.split, file).size();
 }
 
+int64_t countOpened(const DataPlan &plan, size_t file, const BatchShape &shape) {
+  Result<std::unique_ptr<Samples>> opened = openSamples(plan, file, shape, {false, 0, /*counts=*/true});
+  return opened.ok() ? (*opened)->samples() : 0;
+}
+
 int64_t countStream(const DataPlan &plan, size_t file, const BatchShape &shape) {
   const DataFile &from = plan.groups[0].files[file];
   int64_t length = shape.tokensOfSample();
-  if (!from.lengths.empty()) { // documents are cut one by one
-    Result<std::unique_ptr<Samples>> opened = openSamples(plan, file, shape);
-    return opened.ok() ? (*opened)->samples() : 0;
-  }
+  if (!from.lengths.empty()) // documents are cut one by one
+    return countOpened(plan, file, shape);
   Result<std::shared_ptr<TokenFile>> tokens = TokenFile::open(from.path, from.format);
   if (!tokens.ok() || length == 0)
     return 0;
@@ -53,7 +56,10 @@ int64_t countStream(const DataPlan &plan, size_t file, const BatchShape &shape) 
 int64_t countSamples(const DataPlan &plan, const BatchShape &shape) {
   int64_t count = 0;
   for (size_t file = 0; !plan.groups.empty() && file < plan.groups[0].files.size(); ++file)
-    count += plan.isStream() ? countStream(plan, file, shape) : plan.hasPictures() ? countPictures(plan, file) : countTensors(plan, file);
+    count += plan.isStream()      ? countStream(plan, file, shape)
+             : plan.hasTexts()    ? countOpened(plan, file, shape) // rows end where quotes say
+             : plan.hasPictures() ? countPictures(plan, file)
+                                  : countTensors(plan, file);
   return count;
 }
 

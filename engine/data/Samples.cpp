@@ -2,6 +2,7 @@
 #include "engine/data/PictureSamples.h"
 #include "engine/data/StreamSamples.h"
 #include "engine/data/TensorData.h"
+#include "engine/data/TextSamples.h"
 
 namespace npar::engine {
 
@@ -10,6 +11,8 @@ Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, 
     return StreamSamples::open(plan, file, shape);
   if (plan.hasPictures())
     return PictureSamples::open(plan, file, shape, use);
+  if (plan.hasTexts())
+    return TextSamples::open(plan, file, shape, use);
   std::vector<TensorPlace> places(shape.inputs.size());
   for (const DataGroup &group : plan.groups)
     for (const DataFeed &feed : group.feeds)

@@ -32,9 +32,11 @@ public:
   virtual std::string leftOver() const { return ""; }
   /// "'x.u16' has 3 samples of 64 tokens": for messages.
   virtual std::string description() const = 0;
-  /// The name of a sample that is a file: "ants/0013.jpg"; empty if it is none.
+  /// The name of a sample that is a file, "ants/0013.jpg", or its place in a file of texts, "line 17"; otherwise empty.
   virtual std::string name(int64_t) const { return ""; }
-  /// The names of the classes that a folder states, by number, as printable text; empty if it states none.
+  /// The texts that a sample's tokens were made of; empty if the data have none.
+  virtual std::vector<std::string> texts(int64_t) const { return {}; }
+  /// The names of the classes that a folder or a column states, by number, as printable text; empty if it states none.
   virtual std::vector<std::string> classes() const { return {}; }
 };
 

@@ -35,6 +35,10 @@ Status TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
   case TokenFormat::Tensors:
   case TokenFormat::Idx:
   case TokenFormat::Images:
+  case TokenFormat::Csv:
+  case TokenFormat::Tsv:
+  case TokenFormat::JsonLines:
+  case TokenFormat::Lines:
     for (int64_t i = 0; i < number; ++i, p += 4)
       tokens[i] = static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
     break;

@@ -51,7 +51,8 @@ std::vector<Range> blocksOf(uint64_t size, uint64_t seed) {
   return ranges;
 }
 
-/// The names of the pictures in the sub-folders of a folder: "ants/0013.jpg". No other file and no hidden folder belongs to the data.
+/// The names of the pictures in the sub-folders of a folder: "ants/0013.jpg", or without sub-folders in the folder itself. No other file
+/// and no hidden folder belongs to the data.
 Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
   std::vector<std::string> all;
   TRY(std::vector<std::string> names, classesIn(folder));
@@ -60,6 +61,12 @@ Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
     for (const std::string &file : inside)
       if (isPictureName(file))
         all.push_back(name + "/" + file);
+  }
+  if (names.empty()) { // pictures without classes
+    TRY(std::vector<std::string> inside, namesIn(folder));
+    for (const std::string &file : inside)
+      if (isPictureName(file))
+        all.push_back(file);
   }
   return all;
 }

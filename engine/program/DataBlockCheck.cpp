@@ -1,6 +1,7 @@
 // Checks what a program says of where its inputs come from, so that the engine may open the files without asking.
 #include "engine/program/Checks.h"
 #include "engine/program/PictureInput.h"
+#include "engine/program/TextInput.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -59,19 +60,50 @@ private:
         return name() + " has weights for some of its files, or too large ones";
     }
     DataFormat format = group.files()->Get(0)->format();
-    if ((isStream(format) || format == DataFormat::Images) && data.groups()->size() > 1)
-      return name() + " has files in addition to a stream of tokens or a folder of pictures";
+    if ((isStream(format) || hasTexts(format) || format == DataFormat::Images) && data.groups()->size() > 1)
+      return name() + " has files in addition to a stream of tokens, a folder of pictures or texts";
     if (format == DataFormat::Idx && group.feeds()->size() != 1)
       return name() + " feeds several inputs by one array, or none";
     uint64_t elements = 0;
     for (const DataFeed *feed : *group.feeds())
       if (std::string wrong = checkFeed(*feed, format, elements); !wrong.empty())
         return wrong;
+    for (const DataFeed *feed : *group.feeds())
+      if (std::string wrong = feed->text() ? checkTextFeed(*feed, group) : ""; !wrong.empty())
+        return wrong;
     return "";
   }
 
-  /// The format, where all streams are one.
-  static DataFormat kindOf(const DataFile &file) { return isStream(file.format()) ? DataFormat::Bytes : file.format(); }
+  /// The format, where all streams are one, and all texts.
+  static DataFormat kindOf(const DataFile &file) {
+    return isStream(file.format()) ? DataFormat::Bytes : hasTexts(file.format()) ? DataFormat::Csv : file.format();
+  }
+
+  std::string checkTextFeed(const DataFeed &feed, const DataGroup &group) const {
+    const TextFeed &text = *feed.text();
+    const LogicalInput &input = *program.inputs()->Get(feed.input());
+    std::string which = name() + ", input '" + input.name()->str() + "'";
+    if (!isValue(text.kind()) || !takesTextFeed(text.kind(), input.type(), *input.shape()))
+      return which + " cannot be fed by texts in this way";
+    const bool describesTokens = text.kind() == TextFeedKind::Valid || text.kind() == TextFeedKind::Segment;
+    const uint64_t columns = text.columns()->size(), most = text.kind() == TextFeedKind::Tokens  ? 2
+                                                            : text.kind() == TextFeedKind::Class ? 1
+                                                            : input.shape()->size() == 1         ? 1
+                                                                                         : static_cast<uint64_t>(input.shape()->Get(1));
+    if (describesTokens ? columns != 0 : columns == 0 || columns > most || (text.kind() == TextFeedKind::Number && columns != most))
+      return which + " takes another number of columns";
+    for (const flatbuffers::String *column : *text.columns())
+      if (text.numbered() && (column->size() == 0 || column->size() > 6 ||
+                              column->str().find_first_not_of("0123456789") != std::string::npos || column->str()[0] == '0'))
+        return which + " has a column that is no number";
+    auto isTokens = [&](const DataFeed *other) {
+      return other->input() == text.of() && other->text() && other->text()->kind() == TextFeedKind::Tokens &&
+             program.inputs()->Get(other->input())->shape()->Get(1) == input.shape()->Get(1);
+    };
+    if (describesTokens && std::none_of(group.feeds()->begin(), group.feeds()->end(), isTokens))
+      return which + " describes tokens that the file does not feed";
+    return "";
+  }
 
   static bool takesPictures(const LogicalInput &input) { return holdsPictures(input.type(), *input.shape()); }
 
@@ -116,6 +148,8 @@ private:
     bool integer = isInteger(input.type());
     if (feed.below() < 0 || (feed.below() && !integer) || feed.shift() > largestShift)
       return which + ": a bound or a shift that there cannot be";
+    if ((feed.text() != nullptr) != hasTexts(format))
+      return which + ": texts feed inputs by their columns, and other files do not";
     if (feed.folder_class() && format != DataFormat::Images)
       return which + ": only a folder of pictures has classes";
     if (format == DataFormat::Images && (feed.folder_class() ? !integer || input.shape()->size() != 1 : !takesPictures(input)))

@@ -165,6 +165,25 @@ private:
     line(std::string("  ") + use + ": " + text);
   }
 
+  /// `encode("review", tokenizer = "bert")`
+  std::string textFeed(const TextFeed &feed) const {
+    std::string text = std::string(wordOf(feed.kind())) + "(", between;
+    auto add = [&](const std::string &argument) { text += std::exchange(between, ", ") + argument; };
+    if (feed.kind() == TextFeedKind::Valid || feed.kind() == TextFeedKind::Segment)
+      add(program.inputs()->Get(feed.of())->name()->str());
+    for (const flatbuffers::String *column : *feed.columns())
+      add(feed.numbered() ? column->str() : "\"" + column->str() + "\"");
+    for (const flatbuffers::String *name : *feed.names())
+      add("\"" + name->str() + "\"");
+    if (feed.tokenizer()->size())
+      add("tokenizer = \"" + feed.tokenizer()->str() + "\"");
+    if (feed.padding())
+      add("pad = " + std::to_string(*feed.padding()));
+    if (feed.skip_empty())
+      add("skip_empty = true");
+    return text + ")";
+  }
+
   std::string feedText(const DataFeed &feed) const {
     std::string text = program.inputs()->Get(feed.input())->name()->str();
     if (feed.tensor()->size())
@@ -173,6 +192,8 @@ private:
       text += " shifted by " + std::to_string(feed.shift());
     if (feed.folder_class())
       text += " by the class of the folder";
+    if (const TextFeed *from = feed.text())
+      text += " = " + textFeed(*from);
     if (feed.valid())
       text += " for positions that have tokens";
     if (feed.below())

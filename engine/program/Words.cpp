@@ -25,6 +25,7 @@ template <> struct Values<InputRole> { static constexpr auto &all = EnumValuesIn
 template <> struct Values<ProgramKind> { static constexpr auto &all = EnumValuesProgramKind; };
 template <> struct Values<DataFormat> { static constexpr auto &all = EnumValuesDataFormat; };
 template <> struct Values<DataOrder> { static constexpr auto &all = EnumValuesDataOrder; };
+template <> struct Values<TextFeedKind> { static constexpr auto &all = EnumValuesTextFeedKind; };
 template <> struct Values<PictureStepKind> { static constexpr auto &all = EnumValuesPictureStepKind; };
 template <> struct Values<Interpolation> { static constexpr auto &all = EnumValuesInterpolation; };
 template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
@@ -178,8 +179,32 @@ const char *wordOf(DataFormat format) {
     return "idx";
   case DataFormat::Images:
     return "images";
+  case DataFormat::Csv:
+    return "csv";
+  case DataFormat::Tsv:
+    return "tsv";
+  case DataFormat::JsonLines:
+    return "jsonl";
+  case DataFormat::Lines:
+    return "lines";
   }
   refuse("format of data", static_cast<unsigned>(format));
+}
+
+const char *wordOf(TextFeedKind kind) {
+  switch (kind) {
+  case TextFeedKind::Tokens:
+    return "encode";
+  case TextFeedKind::Valid:
+    return "valid";
+  case TextFeedKind::Segment:
+    return "segment";
+  case TextFeedKind::Class:
+    return "class";
+  case TextFeedKind::Number:
+    return "number";
+  }
+  refuse("kind of feed from texts", static_cast<unsigned>(kind));
 }
 
 const char *wordOf(PictureStepKind kind) {
@@ -389,6 +414,7 @@ template std::optional<InputRole> valueOf(std::string_view);
 template std::optional<ProgramKind> valueOf(std::string_view);
 template std::optional<DataFormat> valueOf(std::string_view);
 template std::optional<DataOrder> valueOf(std::string_view);
+template std::optional<TextFeedKind> valueOf(std::string_view);
 template std::optional<PictureStepKind> valueOf(std::string_view);
 template std::optional<Interpolation> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);

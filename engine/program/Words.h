@@ -21,6 +21,7 @@ const char *wordOf(InitKind kind);
 const char *wordOf(InputRole role);
 const char *wordOf(ProgramKind kind);
 const char *wordOf(DataFormat format);
+const char *wordOf(TextFeedKind kind);
 const char *wordOf(PictureStepKind kind);
 const char *wordOf(Interpolation interpolation);
 const char *wordOf(DataOrder order);

@@ -33,13 +33,14 @@ Opened created(const std::string &path, Result<PipelineParts> parts) {
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
 }
 
-Opened openTokenizerJson(const std::string &path) {
+Opened openTokenizerJson(const std::string &path, StatedLength length) {
   TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::InTheModel));
   TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
-  Result<PipelineParts> parts = partsOfTokenizerJson(json);
+  Result<PipelineParts> parts = partsOfTokenizerJson(json, length);
   if (parts.ok()) {
     TRY_STATUS(addSpecialTokens(config, *parts));
     parts->endOfText = config.text(TokenizerConfig::Role::End, "<|endoftext|>"); // GPT-2's, if the folder does not define it
+    parts->padding = config.text(TokenizerConfig::Role::Padding, "");
   }
   return created(path, std::move(parts));
 }
@@ -48,7 +49,10 @@ Opened openModel(const std::string &path) {
   TRY(std::string bytes, readTokenizerFile(path));
   TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
   TRY_STATUS(findClass(folderOf(path), config));
-  return created(path, isTiktoken(bytes) ? partsOfTiktoken(bytes, config) : partsOfSentencePiece(bytes, config));
+  Result<PipelineParts> parts = isTiktoken(bytes) ? partsOfTiktoken(bytes, config) : partsOfSentencePiece(bytes, config);
+  if (parts.ok())
+    parts->padding = config.text(TokenizerConfig::Role::Padding, "");
+  return created(path, std::move(parts));
 }
 
 /// The readers of these folders name the file that is wrong.
@@ -56,14 +60,14 @@ Opened openFiles(const std::string &vocabulary, Result<PipelineParts> parts) {
   return parts.ok() ? created(vocabulary, std::move(parts)) : parts.status();
 }
 
-Opened openFolder(const std::string &folder) {
+Opened openFolder(const std::string &folder, StatedLength length) {
   auto there = [&](const char *name) {
     std::error_code unknown;
     return fs::exists(fs::path(folder) / name, unknown);
   };
   auto path = [&](const char *name) { return (fs::path(folder) / name).string(); };
   if (there("tokenizer.json"))
-    return openTokenizerJson(path("tokenizer.json"));
+    return openTokenizerJson(path("tokenizer.json"), length);
   if (there("vocab.json") && there("merges.txt"))
     return openFiles(path("vocab.json"), partsOfVocabularyAndMerges(folder));
   if (there("vocab.txt"))
@@ -118,19 +122,19 @@ std::string tokenizerFolder(const std::string &folder) {
   return "";
 }
 
-Opened openTokenizer(const std::string &path) {
+Opened openTokenizer(const std::string &path, StatedLength length) {
   if (path == "bytes")
     return byteTokenizer();
   std::error_code unknown;
   if (fs::is_directory(path, unknown))
-    return openFolder(path);
+    return openFolder(path, length);
   fs::path file(path);
   if (file.filename() == "vocab.json" || file.filename() == "merges.txt")
     return openFiles((fs::path(folderOf(path)) / "vocab.json").string(), partsOfVocabularyAndMerges(folderOf(path)));
   if (file.filename() == "vocab.txt")
     return openFiles(path, partsOfWordPieceVocabulary(folderOf(path)));
   if (file.extension() == ".json")
-    return openTokenizerJson(path);
+    return openTokenizerJson(path, length);
   if (file.extension() == ".model")
     return openModel(path);
   std::string there = fs::exists(path, unknown) ? "" : "there is no such file or folder; ";

@@ -21,6 +21,19 @@ std::optional<int64_t> PipelineParts::idOf(const std::string &token) const {
   return std::nullopt;
 }
 
+void PipelineParts::pairLike(int separators, int32_t secondType) {
+  auto add = [&](const std::vector<int64_t> &ids, int32_t type) {
+    for (int64_t id : ids)
+      pair.push_back({id, 0, type});
+  };
+  add(before, 0);
+  pair.push_back({-1, 0, 0});
+  for (int i = 0; i < separators; ++i)
+    add(after, 0);
+  pair.push_back({-1, 1, secondType});
+  add(after, secondType);
+}
+
 Result<std::shared_ptr<const Tokenizer>> Pipeline::create(PipelineParts parts) {
   std::shared_ptr<Pipeline> made(new Pipeline(std::move(parts)));
   TRY(made->vocabulary, Vocabulary::create(made->parts.vocabulary));
@@ -89,15 +102,35 @@ Status Pipeline::addAdded() {
 }
 
 Status Pipeline::addAround() {
+  auto exists = [&](int64_t id) { return id >= 0 && static_cast<size_t>(id) < tokens.size() && tokens[static_cast<size_t>(id)].exists; };
   for (auto [from, to] : {std::pair(&parts.before, &before), std::pair(&parts.after, &after)})
     for (int64_t id : *from) {
-      if (id < 0 || static_cast<size_t>(id) >= tokens.size() || !tokens[static_cast<size_t>(id)].exists)
+      if (!exists(id))
         return Status::badInput("its post-processor puts the id " + std::to_string(id) + " to every text, which no token has");
       to->push_back(static_cast<int32_t>(id));
     }
+  for (const TextPart &part : parts.pair)
+    if (part.id != -1 && !exists(part.id))
+      return Status::badInput("its post-processor puts the id " + std::to_string(part.id) + " to every pair of texts, which no token has");
   if (parts.endOfText)
     end = idOf(*parts.endOfText);
+  for (const std::string &token : {parts.padding.value_or(""), std::string("[PAD]"), std::string("<pad>")})
+    if (!fill && !token.empty())
+      fill = idOf(token);
   return {};
+}
+
+TextForm Pipeline::form(bool ofPair) const {
+  if (ofPair)
+    return parts.pair;
+  TextForm single;
+  auto add = [&](int64_t id) { single.push_back({id, 0, parts.types.empty() ? 0 : parts.types[single.size()]}); };
+  for (int32_t id : before)
+    add(id);
+  add(-1);
+  for (int32_t id : after)
+    add(id);
+  return single;
 }
 
 std::optional<int32_t> Pipeline::idOf(const std::string &token) const {

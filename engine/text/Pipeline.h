@@ -24,11 +24,16 @@ struct PipelineParts {
   std::vector<AddedToken> added;
   std::vector<CutRule> cuts;
   std::vector<int64_t> before, after; ///< ids around every text
+  std::vector<int32_t> types;         ///< token types of `before`, the text and `after`; empty: all are 0
+  TextForm pair;                      ///< of two texts; empty: they have no form
   std::vector<int64_t> silent;        ///< tokens that represent no text and have none of their own, such as SentencePiece's control tokens
   std::vector<std::pair<int64_t, std::string>> texts; ///< decoded texts that do not follow from the spelling
   Spelling spelling;
-  std::optional<std::string> endOfText;
+  std::optional<std::string> endOfText, padding;
 
+  /// [CLS] a [SEP] b [SEP] with the types 0 0 0 1 1, or with `separators` 2 and one type RoBERTa's <s> a </s></s> b </s>. Needs `before`
+  /// and `after`.
+  void pairLike(int separators, int32_t secondType);
   /// The id of a token that is added or in the vocabulary.
   std::optional<int64_t> idOf(const std::string &token) const;
 };
@@ -44,6 +49,8 @@ public:
   std::optional<int32_t> idOf(const std::string &token) const override;
   bool isSpecial(int32_t id) const override;
   std::optional<int32_t> endOfText() const override { return end; }
+  std::optional<int32_t> padding() const override { return fill; }
+  TextForm form(bool ofPair) const override;
   std::unique_ptr<TextEncoder> encoder(bool additions) const override;
   Result<std::string> bytesOf(int32_t id, bool first) const override;
 
@@ -66,7 +73,7 @@ private:
   std::unordered_map<std::string, int32_t> addedIds;
   TokenTrie first, second; ///< tokens found before and after the text is normalized
   std::vector<int32_t> before, after;
-  std::optional<int32_t> end;
+  std::optional<int32_t> end, fill;
 };
 
 } // namespace npar::engine

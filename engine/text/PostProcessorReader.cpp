@@ -5,6 +5,9 @@
 #include "engine/text/Fields.h"
 #include "engine/text/Quoted.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace npar::engine {
 namespace {
 
@@ -20,32 +23,55 @@ Status addTemplateToken(const Json &tokens, const std::string &name, std::vector
   return fields.status();
 }
 
-/// [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]: which tokens are put before and after a text.
-Status readTemplate(const Json &part, PipelineParts &parts) {
-  Fields fields(part, "post-processor 'TemplateProcessing'");
-  fields.ignore({"type", "pair"});
-  const Json &tokens = fields.object("special_tokens");
-  bool seen = false;
-  for (const Json &piece : fields.list("single")) {
+/// [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]: the parts of one text, or of a pair with "B".
+Result<TextForm> readForm(const Json &pieces, const Json &tokens, bool ofPair) {
+  TextForm form;
+  bool seen[2] = {false, !ofPair};
+  for (const Json &piece : pieces) {
     Fields one(piece, "the template of the post-processor");
     const Json &token = one.object("SpecialToken"), &sequence = one.object("Sequence");
-    if (token.is_null() == sequence.is_null() || (!sequence.is_null() && seen))
-      one.refuse("is not of tokens around one text");
-    Status status = one.status();
-    if (status.ok() && !token.is_null()) {
-      Fields names(token, "a token of the post-processor's template");
-      names.ignore({"type_id"});
-      std::string name = names.text("id");
-      status = names.status();
-      status = status.ok() ? addTemplateToken(tokens, name, seen ? parts.after : parts.before) : status;
+    if (token.is_null() == sequence.is_null())
+      one.refuse("is not of tokens and texts");
+    TRY_STATUS(one.status());
+    Fields names(token.is_null() ? sequence : token, "a part of the post-processor's template");
+    std::string name = names.text("id");
+    auto type = static_cast<int32_t>(std::clamp<int64_t>(names.number("type_id", 0), -1, 1 << 20));
+    TRY_STATUS(names.status());
+    if (token.is_null()) {
+      const int text = ofPair && name == "B";
+      if (std::exchange(seen[text], true) || (!text && name != "A"))
+        return Status::badInput(std::string("the template of the post-processor is not of tokens around ") +
+                                (ofPair ? "the texts 'A' and 'B'" : "one text, 'A'"));
+      form.push_back({-1, text, type});
+      continue;
     }
-    if (!status.ok())
-      return status;
-    seen |= !sequence.is_null();
+    std::vector<int64_t> ids;
+    TRY_STATUS(addTemplateToken(tokens, name, ids));
+    for (int64_t id : ids)
+      form.push_back({id < 0 ? -2 : id, 0, type}); // what is no id is refused later
   }
-  if (!seen)
-    fields.refuse("has no text in its template");
-  return fields.status();
+  return seen[0] && seen[1] ? Result<TextForm>(std::move(form))
+                            : Status::badInput("post-processor 'TemplateProcessing' has no text in its template");
+}
+
+Status readTemplate(const Json &part, PipelineParts &parts) {
+  Fields fields(part, "post-processor 'TemplateProcessing'");
+  fields.ignore({"type"});
+  const Json &tokens = fields.object("special_tokens"), &single = fields.list("single"), &pair = fields.list("pair");
+  TRY_STATUS(fields.status());
+  TRY(TextForm one, readForm(single, tokens, /*ofPair=*/false));
+  bool after = false;
+  for (const TextPart &each : one) {
+    parts.types.push_back(each.type);
+    if (each.id == -1)
+      after = true;
+    else
+      (after ? parts.after : parts.before).push_back(each.id);
+  }
+  if (!pair.empty()) {
+    TRY(parts.pair, readForm(pair, tokens, /*ofPair=*/true));
+  }
+  return {};
 }
 
 /// ["[CLS]", 101]: the id of a token that BERT's form names.
@@ -65,6 +91,8 @@ Status readBertForm(const Json &part, PipelineParts &parts) {
     fields.ignore({"trim_offsets", "add_prefix_space"}); // positions only
   parts.before.push_back(idOfPair(fields, "cls"));
   parts.after.push_back(idOfPair(fields, "sep"));
+  const bool isRoberta = typeOf(part) == "RobertaProcessing";
+  parts.pairLike(isRoberta ? 2 : 1, isRoberta ? 0 : 1);
   return fields.status();
 }
 

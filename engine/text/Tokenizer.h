@@ -22,6 +22,14 @@ public:
   virtual Status finish(std::vector<int32_t> &ids) = 0;
 };
 
+/// A part of what a model reads: one token of the tokenizer's own, or all tokens of a text.
+struct TextPart {
+  int64_t id = -1; ///< -1: the tokens of text number `text`
+  int32_t text = 0;
+  int32_t type = 0; ///< token type: BERT tells the first text from the second by it
+};
+using TextForm = std::vector<TextPart>;
+
 /// A vocabulary and the rules that cut a text into its tokens. Immutable: any number of threads may use it.
 class Tokenizer {
 public:
@@ -37,6 +45,10 @@ public:
   virtual bool isSpecial(int32_t id) const = 0;
   /// The token that ends a text, if the files define it.
   virtual std::optional<int32_t> endOfText() const = 0;
+  /// The token that fills up texts to an equal length, if the files define it.
+  virtual std::optional<int32_t> padding() const { return std::nullopt; }
+  /// The parts that a text, or a pair of texts, becomes: its tokens and those around it. Empty for a pair if the files define no pairs.
+  virtual TextForm form(bool ofPair) const { return ofPair ? TextForm() : TextForm{TextPart()}; }
 
   /// `additions`: include the tokens that the tokenizer puts around every text, such as Llama's begin of text, as the Python packages do by
   /// default.
@@ -66,10 +78,16 @@ private:
   std::string waiting;
 };
 
+/// What becomes of a truncation or a padding that a tokenizer.json states. Both change how many tokens a text has.
+enum class StatedLength {
+  Refused,
+  Ignored ///< the caller cuts and fills up texts on the right by itself; the left is refused
+};
+
 /// Opens the tokenizer of a folder: its `tokenizer.json`, or `vocab.json` with `merges.txt`, or `vocab.txt`, or a SentencePiece model
 /// (`tokenizer.model`, `spiece.model`, `sentencepiece.bpe.model`); or one of these files by its path; or "bytes", in which every byte is a
 /// token. Features that npar would compute differently are refused by name.
-Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string &path);
+Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string &path, StatedLength length = StatedLength::Refused);
 
 /// The end of the prefix of `text` that holds whole UTF-8 characters, or bytes that are none; the bytes after it begin a character.
 size_t wholeCharacters(std::string_view text);

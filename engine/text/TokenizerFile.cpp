@@ -65,16 +65,23 @@ Result<AddedToken> addedTokenOf(const Json &entry, int64_t id) {
   return token;
 }
 
-Result<PipelineParts> partsOfTokenizerJson(TokenizerJson &json) {
+/// Refuses a truncation or a padding that would change the tokens of a text.
+static void checkLength(const Json &stated, const std::string &name, StatedLength length, Fields &fields) {
+  const Json &side = member(stated, "direction");
+  if (length == StatedLength::Ignored && !side.is_null() && side != "Right")
+    fields.refuse("has a '" + name + "' on the left: npar cuts and fills up texts on the right");
+  if (length == StatedLength::Refused && !stated.is_null() && !(name == "padding" && changesNothing(stated)))
+    fields.refuse("has a '" + name + "', which changes how many tokens a text has: set it to null");
+}
+
+Result<PipelineParts> partsOfTokenizerJson(TokenizerJson &json, StatedLength length) {
   PipelineParts parts;
   Fields fields(json.rest, "it");
   fields.ignore({"added_tokens", "model", "normalizer", "pre_tokenizer", "post_processor", "decoder"});
   if (std::string version = fields.text("version"); version != "1.0" && json.rest.contains("version"))
     fields.refuse("has the version " + inQuotes(version) + ": npar reads '1.0'");
-  if (!fields.any("truncation").is_null())
-    fields.refuse("has a 'truncation', which changes how many tokens a text has: set it to null");
-  if (!changesNothing(fields.any("padding")))
-    fields.refuse("has a 'padding', which changes how many tokens a text has: set it to null");
+  checkLength(fields.any("truncation"), "truncation", length, fields);
+  checkLength(fields.any("padding"), "padding", length, fields);
   TRY_STATUS(fields.mistake());
   TRY(std::vector<Addition> added, addedTokensOf(json.rest));
   TRY_STATUS(fields.status());

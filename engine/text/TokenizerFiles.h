@@ -12,7 +12,8 @@ const std::vector<std::string> &tokenizerFileNames();
 /// The existing files that openTokenizer may read for this path: outputs must not overwrite them.
 std::vector<std::string> tokenizerFiles(const std::string &path);
 
-/// The folder with the tokenizer that belongs to a folder of weights: the folder itself, or `model` of a checkpoint. Empty without a tokenizer.
+/// The folder with the tokenizer that belongs to a folder of weights: the folder itself, or `model` of a checkpoint. Empty without a
+/// tokenizer.
 std::string tokenizerFolder(const std::string &folder);
 
 } // namespace npar::engine

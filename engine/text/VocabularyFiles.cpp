@@ -101,9 +101,12 @@ Status addSpecial(const std::string &folder, TokenizerConfig &config, PipelinePa
     return tokenizerFailure(inFolder(folder, "vocab.json"), status.message());
   if (isQwen)
     makePlain(config, parts);
-  parts.endOfText = config.text(Role::End, gpt2End);
-  if (isRoberta(config.type))
-    return addAround(folder, config, parts);
+  parts.endOfText = config.text(Role::End, gpt2End), parts.padding = config.text(Role::Padding, "");
+  if (isRoberta(config.type)) {
+    TRY_STATUS(addAround(folder, config, parts));
+    parts.pairLike(/*separators=*/2, /*secondType=*/0);
+    return {};
+  }
   for (auto [wanted, role, around] :
        {std::tuple(config.addBegin.value_or(false), Role::Begin, &parts.before), std::tuple(config.addEnd, Role::End, &parts.after)})
     if (std::optional<int64_t> id = wanted ? parts.idOf(config.text(role, "")) : std::nullopt)
@@ -205,7 +208,9 @@ Result<PipelineParts> partsOfWordPieceVocabulary(const std::string &folder) {
       bertNormalizers({/*cleanText=*/true, config.splitsChinese, config.stripsAccents.value_or(config.lowercase), config.lowercase});
   parts.cuts = {splitRule(setOf(Property::WhiteSpace), Behavior::Removed), splitRule(setOf(Property::Punctuation), Behavior::Isolated)};
   parts.endOfText = config.text(Role::Separator, "[SEP]");
+  parts.padding = config.text(Role::Padding, "");
   TRY_STATUS(addAround(folder, config, parts));
+  parts.pairLike(/*separators=*/1, /*secondType=*/1);
   return parts;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/json/Json.h"
 #include "engine/readable/Printable.h"
 #include "engine/status/OptionNames.h"
+#include "engine/text/TokenizerFiles.h"
 #include "engine/training/FolderFiles.h"
 #include "engine/training/TrainedClasses.h"
 
@@ -107,6 +108,23 @@ Status RunCheckpoints::takeNewest(job::Processes &processes, uint64_t below, con
   store = std::move(found);
   origin = store ? std::optional(Origin{store->manifest(), store->folder(), store->description()}) : std::nullopt;
   return {};
+}
+
+void RunCheckpoints::keepTokenizer(const std::string &path) {
+  const std::vector<std::string> &names = engine::tokenizerFileNames();
+  auto isOfTokenizer = [&](const std::string &name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  auto &texts = options.texts;
+  texts.erase(std::remove_if(texts.begin(), texts.end(), [&](const auto &text) { return isOfTokenizer(text.first); }), texts.end());
+  for (const std::string &file : engine::tokenizerFiles(path)) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    if (!isOfTokenizer(name) || std::any_of(texts.begin(), texts.end(), [&](const auto &text) { return text.first == name; }))
+      continue;
+    auto content = files::readFile(file, engine::ManifestFile::largestText);
+    if (content.ok())
+      texts.emplace_back(name, std::string(content->begin(), content->end()));
+    else if (wanted() && !plan.quiet)
+      observer.remark("warning: checkpoints will lack the tokenizer: " + content.status().message());
+  }
 }
 
 void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {

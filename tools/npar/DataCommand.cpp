@@ -8,6 +8,8 @@
 #include "engine/pictures/Codecs.h"
 #include "engine/pictures/Sheet.h"
 #include "engine/program/PictureInput.h"
+#include "engine/readable/Printable.h"
+#include "engine/text/Tokenizer.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iostream>
+#include <map>
 #include <numeric>
 
 namespace npar::driver {
@@ -54,7 +57,8 @@ Result<Counts> countSamples(engine::DataPlan plan, const engine::BatchShape &sha
 struct ShownSample {
   engine::SamplePlace place;
   engine::Batch values;
-  std::string name; ///< of a sample that is a file
+  std::string name;               ///< of a sample that is a file, or its line in one
+  std::vector<std::string> texts; ///< of a sample of texts
 };
 
 /// The first samples of an epoch, in the order in which they are trained on; of data in batches of one sample.
@@ -62,7 +66,7 @@ std::vector<ShownSample> firstSamples(engine::DataSource &data, const DataShowFl
   std::vector<ShownSample> shown;
   data.goOnFrom(0, flags.epoch * data.samples());
   for (int64_t step = 0; step < std::min(flags.count, data.samples()); ++step)
-    shown.push_back({data.places(step)[0], data.batch(step), data.nameOf(data.places(step)[0])});
+    shown.push_back({data.places(step)[0], data.batch(step), data.nameOf(data.places(step)[0]), data.textsOf(data.places(step)[0])});
   return shown;
 }
 
@@ -100,6 +104,8 @@ OrderedJson describe(const DataShowFlags &flags, const engine::DataPlan &plan, c
     entry["sample"] = sample.place.sample;
     if (!sample.name.empty())
       entry["name"] = sample.name;
+    if (!sample.texts.empty())
+      entry["texts"] = sample.texts;
     for (size_t i = 0; i < shape.inputs.size(); ++i)
       std::visit([&](const auto &values) { entry["inputs"][shape.inputs[i].name] = values; }, sample.values[i]);
     result["first"].push_back(entry);
@@ -122,7 +128,49 @@ std::string valuesText(const engine::InputValues &values) {
   return text;
 }
 
-void print(const OrderedJson &summary, const engine::BatchShape &shape, const std::vector<ShownSample> &shown) {
+/// The tokenizers of the inputs that take tokens, by input.
+using Tokenizers = std::map<size_t, std::shared_ptr<const engine::Tokenizer>>;
+
+Result<Tokenizers> tokenizersOf(const engine::DataPlan &plan) {
+  Tokenizers all;
+  for (const engine::DataFeed &feed : plan.groups[0].feeds)
+    if (feed.text && feed.text->kind == engine::TextFeedKind::Tokens) {
+      TRY(all[feed.input], engine::openTokenizer(feed.text->tokenizer, engine::StatedLength::Ignored));
+    }
+  return all;
+}
+
+/// What the first tokens stand for: "[CLS] the food was good [SEP]".
+std::string wordsOf(const engine::Tokenizer &tokenizer, const engine::InputValues &values) {
+  constexpr size_t most = 40;
+  std::string text;
+  std::visit(
+      [&](const auto &list) {
+        for (size_t i = 0; i < std::min(most, list.size()); ++i)
+          if (Result<std::string> word = tokenizer.bytesOf(static_cast<int32_t>(list[i]), i == 0); word.ok())
+            text += (i && !word->empty() && (*word)[0] != ' ' ? " " : "") + *word;
+        text += list.size() > most ? " ..." : "";
+      },
+      values);
+  return readable::printableName(text);
+}
+
+/// The value of an input as a person reads it: the tokens' texts, the name of a class; empty for other inputs.
+std::string meaningOf(const engine::DataPlan &plan, const Tokenizers &tokenizers, const std::vector<std::string> &classes, size_t input,
+                      const engine::InputValues &values) {
+  if (auto tokenizer = tokenizers.find(input); tokenizer != tokenizers.end())
+    return wordsOf(*tokenizer->second, values);
+  for (const engine::DataFeed &feed : plan.groups[0].feeds) {
+    const bool isClass = feed.isClass || (feed.text && feed.text->kind == engine::TextFeedKind::Class);
+    const auto label = std::visit([](const auto &list) { return static_cast<size_t>(list[0]); }, values);
+    if (feed.input == input && isClass && label < classes.size())
+      return classes[label];
+  }
+  return "";
+}
+
+void print(const OrderedJson &summary, const engine::BatchShape &shape, const std::vector<ShownSample> &shown, const engine::DataPlan &plan,
+           const Tokenizers &tokenizers) {
   std::cout << fmt::format("{}, {}\n", summary["stream"].get<std::string>(), summary["order"].get<std::string>());
   for (const OrderedJson &file : summary["files"]) {
     std::string paths;
@@ -133,8 +181,8 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
   if (summary["parts"].size() > 1)
     for (size_t part = 0; part < summary["parts"].size(); ++part)
       std::cout << fmt::format("  part {}: {} samples{}\n", part + 1, summary["parts"][part].get<int64_t>(), part ? "" : ", trained on");
-  if (summary.contains("classes")) {
-    const auto classes = summary["classes"].get<std::vector<std::string>>();
+  const auto classes = summary.value("classes", std::vector<std::string>());
+  if (!classes.empty()) {
     std::cout << fmt::format("  {} {}: {}\n", classes.size(), classes.size() == 1 ? "class" : "classes", fmt::join(classes, ", "));
   }
   int64_t samples = summary["samples"], rows = shape.rows;
@@ -144,8 +192,12 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
     std::cout << fmt::format("\nsample {} of '{}'{}\n", sample.place.sample,
                              summary["files"][sample.place.file]["paths"][0].get<std::string>(),
                              sample.name.empty() ? "" : ": " + sample.name);
-    for (size_t i = 0; i < shape.inputs.size(); ++i)
-      std::cout << fmt::format("  {}: {}\n", shape.inputs[i].name, valuesText(sample.values[i]));
+    for (const std::string &text : sample.texts)
+      std::cout << fmt::format("  text: {}\n", readable::printableName(text));
+    for (size_t i = 0; i < shape.inputs.size(); ++i) {
+      const std::string meaning = meaningOf(plan, tokenizers, classes, i, sample.values[i]);
+      std::cout << fmt::format("  {}: {}{}\n", shape.inputs[i].name, valuesText(sample.values[i]), meaning.empty() ? "" : " = " + meaning);
+    }
   }
 }
 
@@ -213,11 +265,14 @@ ExitCode show(const DataShowFlags &flags) {
     return fail(intact);
   if (Status written = flags.sheet.empty() ? Status() : writeSheet(flags.sheet, shape, shown); !written.ok())
     return fail(written);
+  Outcome<Tokenizers> tokenizers = reported(tokenizersOf(*plan));
+  if (!tokenizers.ok())
+    return tokenizers.code();
   OrderedJson summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
     printJson(summary);
   else
-    print(summary, shape, shown);
+    print(summary, shape, shown, *plan, *tokenizers);
   for (const std::string &text : (*data)->remarks())
     printRemark(text);
   return ExitCode::Good;
@@ -235,6 +290,7 @@ Command addDataCommand(CLI::App &driver) {
                                                   "  npar data show mlp --set length=8 --data book.txt --tokens bytes --count 2\n");
   addModelFlags(*showing, flags->model);
   flags->data.addFilesTo(*showing);
+  flags->data.addTextsTo(*showing);
   showing->add_option("--data-order", flags->data.order, "order of the samples: shuffled (default) or sequential")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));

@@ -10,10 +10,16 @@
 #include "engine/files/PendingFile.h"
 #include "engine/json/Json.h"
 #include "engine/program/PictureInput.h"
+#include "engine/program/TextInput.h"
+#include "engine/readable/Printable.h"
+#include "engine/text/Tokenizer.h"
+#include "engine/text/TokenizerFiles.h"
 #include "engine/training/EvaluationReport.h"
+#include "engine/training/PredictedLabels.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
 #include "engine/training/TrainedClasses.h"
+#include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/models/EvaluationProgram.h"
 #include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
@@ -50,14 +56,21 @@ struct EvalFlags {
   DataFlags data;
   int64_t part = 0; ///< part of a split, from 1; 0: not given
   std::vector<std::string> logs;
-  std::string outputs; ///< file for predictions
+  std::string outputs;             ///< file for predictions
+  bool predicts = false;           ///< predict labels
+  std::vector<std::string> labels; ///< file for labels; empty: they are printed
+  std::string output;              ///< the output with the scores of classes; empty: the only one
 
-  /// The token file, if exactly one is given; else empty. In place of a data block's pictures a file has pictures, unless --tokens is
-  /// given.
+  std::string labelFile() const { return labels.empty() ? "" : labels[0]; }
+  /// True for results that need no labels in the data.
+  bool hasOutputs() const { return predicts || !outputs.empty(); }
+  /// The token file, if exactly one is given; else empty. In place of a data block's pictures or texts a file has pictures or texts, unless
+  /// --tokens is given.
   std::string stream(const program::Program &program) const {
     const program::DataBlock *block = program.data();
-    bool isPictures = data.tokens.empty() && block && program::hasPictures(block->groups()->Get(0)->files()->Get(0)->format());
-    return data.files.size() == 1 && !isPictures && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : "";
+    const auto format = block ? block->groups()->Get(0)->files()->Get(0)->format() : program::DataFormat::Tensors;
+    bool isOther = data.tokens.empty() && (program::hasPictures(format) || program::hasTexts(format) || !data.columns.empty());
+    return data.files.size() == 1 && !isOther && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : "";
   }
 };
 
@@ -105,6 +118,8 @@ Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &nam
   TRY(engine::DataPlan plan, planOf(flags.data, program, shape));
   if (!flags.data.files.empty() && !flags.part) // files given by flags are evaluated whole
     plan.split = {};
+  if (engine::TextFeed *feed = plan.find(engine::TextFeedKind::Class); feed && feed->names.empty())
+    feed->names = training::trainedClasses(named.weights).names; // data to evaluate may lack a class
   TRY_STATUS(findBlockFiles(flags, named, plan));
   auto parts = static_cast<int64_t>(plan.split.shares.size());
   if (flags.part > parts) // data without a split have no part 1; without the flag all of them are evaluated
@@ -143,7 +158,7 @@ Result<int64_t> countData(EvalFlags &flags, const NamedModel &named, const progr
 
 /// Outputs alone need no labels: what measures would be of inputs that nothing feeds is left out.
 void leaveOut(const EvalFlags &flags, dsl::Program &program, dsl::UnfedMeasures &left) {
-  std::optional<std::set<std::string>> fed = flags.outputs.empty() ? std::nullopt : models::fedInputs(flags.data, program);
+  std::optional<std::set<std::string>> fed = flags.hasOutputs() ? models::fedInputs(flags.data, program) : std::nullopt;
   if (fed && !program.model.predictions.empty())
     left = dsl::leaveOutUnfed(program.model, *fed);
 }
@@ -170,9 +185,69 @@ Result<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Named
   return made.program;
 }
 
-/// Evaluates all data, and writes predictions if --outputs is given.
+/// Names of the classes that the model was trained on, as its checkpoint or its config.json states them; empty: they have none.
+std::vector<std::string> namesOfClasses(const NamedModel &named) {
+  const std::vector<std::string> trained = training::trainedClasses(named.weights).names;
+  return trained.empty() ? foreign::namesOfClasses(named.weights) : trained;
+}
+
+/// Predicted labels, printed or written by one process, in the order of the data.
+class Labels {
+public:
+  Labels(const EvalFlags &flags, const Job &job, const engine::OncePass &data) : flags(flags), data(job.isVoice() ? &data : nullptr) {}
+  Status open(const program::Program &program, const NamedModel &named) {
+    TRY(training::LabelReader made, training::LabelReader::create(program, flags.output, namesOfClasses(named)));
+    reader.emplace(std::move(made));
+    if (data && !flags.labels.empty()) {
+      TRY(training::LabelFile created, training::LabelFile::create(flags.labelFile()));
+      file.emplace(std::move(created));
+    }
+    return {};
+  }
+  /// Errors of the file are kept for `finish`, so that the others do not wait for a process that fails.
+  Status add(const engine::Session &session, int64_t first, int64_t samples) {
+    TRY(const std::vector<training::PredictedLabel> labels, reader->read(session, data, first, samples));
+    for (const training::PredictedLabel &label : data ? labels : std::vector<training::PredictedLabel>()) {
+      if (file && written.ok())
+        written = file->add(label);
+      else if (flags.use.json)
+        json.push_back(jsonOf(label));
+      else if (!file)
+        print(label);
+    }
+    return {};
+  }
+  Status finish() {
+    if (!file || !written.ok())
+      return written;
+    TRY_STATUS(file->commit());
+    if (!flags.use.quiet)
+      printRemark(fmt::format("wrote {} {} to '{}'", file->rows(), file->rows() == 1 ? "label" : "labels", flags.labelFile()));
+    return {};
+  }
+  OrderedJson take() { return std::move(json); }
+
+private:
+  static void print(const training::PredictedLabel &label) {
+    constexpr size_t most = 72; // bytes of a text
+    std::string line = fmt::format("{}  {}  {:.4f}", label.name.empty() ? fmt::format("sample {}", label.sample) : label.name,
+                                   labelText(label), label.probability);
+    for (const std::string &text : label.texts)
+      line += "  " + (text.size() > most ? text.substr(0, engine::wholeCharacters(text.substr(0, most))) + " ..." : text);
+    std::cout << readable::printableName(line) << '\n';
+  }
+
+  const EvalFlags &flags;
+  const engine::OncePass *data; ///< null in a process that prints nothing
+  std::optional<training::LabelReader> reader;
+  std::optional<training::LabelFile> file;
+  Status written;
+  OrderedJson json = OrderedJson::array();
+};
+
+/// Evaluates all data, and writes outputs and labels if they are asked for.
 ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
-                  training::Evaluation &evaluation) {
+                  training::Evaluation &evaluation, Labels *labels) {
   using Clock = std::chrono::steady_clock;
   bool ofSamples = evaluation.hasMeasures();
   auto amount = static_cast<double>(program.batch());
@@ -188,13 +263,17 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
   }
   if (opened = job.agree(opened); !opened.ok())
     return fail(opened);
-  Progress progress(data.steps(), ofSamples ? "samples" : "tokens", !flags.use.quiet);
+  const bool printsLabels = labels && flags.labels.empty();
+  Progress progress(data.steps(), ofSamples ? "samples" : "tokens", !flags.use.quiet && !printsLabels);
   Clock::time_point begun = Clock::now();
   int64_t done = 0;
   Status status = evaluation.run(session, data, [&](int64_t first, int64_t samples) {
     if (predictions)
       if (Status written = predictions->add(session, first, samples); !written.ok())
         return written;
+    if (labels)
+      if (Status read = labels->add(session, first, samples); !read.ok())
+        return read;
     double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     progress.update(++done, evaluation.counted() ? evaluation.loss() : 0, amount / std::max(seconds, 1e-9));
     begun = Clock::now();
@@ -205,6 +284,8 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
     return fail(status);
   if (predictions)
     status = predictions->commit();
+  if (labels && status.ok())
+    status = labels->finish();
   return job.agree(reported(status));
 }
 
@@ -228,10 +309,10 @@ Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named,
 }
 
 ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const training::Evaluation &evaluation, int64_t samples,
-                const training::EvaluationBatch &batch) {
-  if (evaluation.measures().empty() && flags.outputs.empty())
+                const training::EvaluationBatch &batch, Labels *labels) {
+  if (evaluation.measures().empty() && !flags.hasOutputs())
     return fail(ExitCode::Usage, "the program computes only outputs: give --outputs FILE.safetensors");
-  if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // outputs need no targets
+  if (evaluation.hasLoss() && evaluation.counted() == 0 && !flags.hasOutputs()) // outputs need no targets
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
   if (!flags.use.quiet)
@@ -241,8 +322,10 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
   if (flags.use.json) {
     OrderedJson json = jsonOf(evaluation, flags.data.tokens, samples);
     json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
+    if (labels && flags.labels.empty())
+      json["predictions"] = labels->take();
     printJson(std::move(json));
-  } else
+  } else if (!labels || !evaluation.measures().empty())
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())
     return fail(status);
@@ -280,6 +363,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   for (const RunLogs::Output &output : logs.outputs())
     files.write(output.what, output.path, output.endings);
   files.write("--outputs", flags.outputs);
+  files.write("--predict", flags.labelFile());
   if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
     return code;
   Outcome<NamedModel> named = reported(
@@ -288,6 +372,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
     return code;
   if (ExitCode code = reported(trained::shareNames(job, *named)); code != ExitCode::Good)
     return code;
+  flags.data.ownTokenizer = engine::tokenizerFolder(named->folder.empty() ? named->weights : named->folder);
+  flags.data.keepsTokenizer = engine::isCheckpoint(named->folder);
   EvaluationProgram made;
   Outcome<ProgramPointer> program = reported(job.share([&] { return makeProgram(flags, job, *named, files, made); }, Job::Ranks::Shared));
   if (!program.ok())
@@ -318,9 +404,25 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   if (Status claimed = job.agree(logs.claim(terminal())); !claimed.ok())
     return fail(claimed);
   training::Evaluation evaluation((*program)->root());
-  if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
+  Labels labels(flags, job, *data);
+  if (flags.predicts)
+    if (Status opened = job.agree(labels.open((*program)->root(), *named)); !opened.ok())
+      return fail(opened);
+  Labels *wanted = flags.predicts ? &labels : nullptr;
+  if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation, wanted); code != ExitCode::Good)
     return code;
-  return job.agree(report(flags, *named, logs, evaluation, data->samples(), made.batch));
+  return job.agree(report(flags, *named, logs, evaluation, data->samples(), made.batch, wanted));
+}
+
+ExitCode checkLabels(const EvalFlags &flags) {
+  if (!flags.output.empty() && !flags.predicts)
+    return fail(ExitCode::Usage,
+                "--output chooses the scores for --predict: give --predict, or --outputs FILE.safetensors for all outputs");
+  if (flags.labels.empty())
+    return ExitCode::Good;
+  if (ExitCode code = reported(training::LabelFile::checkName(flags.labelFile())); code != ExitCode::Good)
+    return code;
+  return reported(files::checkWritable(flags.labelFile()));
 }
 
 ExitCode runEval(EvalFlags flags) {
@@ -328,6 +430,8 @@ ExitCode runEval(EvalFlags flags) {
     if (ExitCode code = reported(files::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
       return code;
     if (ExitCode code = reported(flags.data.check()); code != ExitCode::Good)
+      return code;
+    if (ExitCode code = checkLabels(flags); code != ExitCode::Good)
       return code;
     flags.use.quiet |= !job.isVoice();
     if (flags.use.quiet)
@@ -352,9 +456,10 @@ Command addEvalCommand(CLI::App &driver) {
   flags->use.addModelTo(*app);
   app->option_defaults()->group("Data");
   flags->data.addFilesTo(*app);
-  app->get_option("--data")->description(
-      "data, read once: tokens, or a FILE.safetensors with a tensor per input; INPUT=FILE.safetensors feeds "
-      "a single input (default: the model's data block)");
+  flags->data.addTextsTo(*app);
+  app->get_option("--data")->description("data, read once: tokens, texts (.csv, .tsv, .jsonl, .txt), or a FILE.safetensors with a tensor "
+                                         "per input; INPUT=FILE.safetensors feeds "
+                                         "a single input (default: the model's data block)");
   app->get_option("--tokens")
       ->description(
           "content of the file: bytes (a text), u16 or i32 (little-endian token numbers); default: from the file name (.u16, .i32) or the "
@@ -366,6 +471,14 @@ Command addEvalCommand(CLI::App &driver) {
   app->option_defaults()->group("Reports");
   app->add_option("--outputs", flags->outputs, "write the values of the model's `output` lines, one tensor each, in the order of the data")
       ->type_name("FILE.safetensors");
+  CLI::Option *predict =
+      app->add_option("--predict", flags->labels,
+                      "print the most probable class of each sample and its probability, in the order of the data, or write them "
+                      "to a .csv or .jsonl file; the data need no labels");
+  predict->type_name("FILE")->expected(0, 1);
+  app->add_option("--output", flags->output, "with --predict: the model's output that has the scores of classes (default: the only one)")
+      ->type_name("NAME")
+      ->check(notEmpty());
   app->add_option(
          "--log", flags->logs,
          "log the result as one row: columns in FILE.csv, TensorBoard events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
@@ -373,7 +486,10 @@ Command addEvalCommand(CLI::App &driver) {
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->check(notEmpty());
-  return {app, [flags] { return runEval(*flags); }};
+  return {app, [flags, predict] {
+            flags->predicts = predict->count() > 0;
+            return runEval(*flags);
+          }};
 }
 
 } // namespace npar::driver

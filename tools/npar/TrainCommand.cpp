@@ -2,9 +2,11 @@
 #include "tools/npar/Command.h"
 
 #include "engine/data/SampleCount.h"
+#include "engine/data/TextSamples.h"
 #include "engine/files/OutputName.h"
 #include "engine/job/AgreedCheckpoint.h"
 #include "engine/program/Words.h"
+#include "engine/text/TokenizerFiles.h"
 #include "engine/training/RunCheckpoints.h"
 #include "tools/lib/models/EvaluationProgram.h"
 #include "tools/lib/models/ModelTexts.h"
@@ -123,10 +125,16 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   return ExitCode::Good;
 }
 
-/// The data to evaluate on: those of --eval-data, else the last part of the data block's split.
-Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Program &root) {
+/// True if the data block's split has a part to evaluate on, and trains on another.
+bool hasEvaluationPart(const RunFlags &flags, const program::Program &root) {
+  return root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
+}
+
+/// The data to evaluate on: those of --eval-data, else the last part of the data block's split. `classes`: names of those that are trained.
+Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Program &root, const std::vector<std::string> &classes) {
   engine::GivenData given;
-  given.files = flags.evalData;
+  given.files = flags.evalData, given.columns = flags.data.columns;
+  given.tokenizer = flags.data.tokenizer, given.ownTokenizer = flags.data.ownTokenizer;
   if (!given.files.empty()) {
     given.tokens = flags.data.tokens;
   } else if (!hasEvaluationPart(flags, root)) {
@@ -138,12 +146,9 @@ Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Pr
     plan.split.part = plan.split.shares.size() - 1;
   else
     plan.split = {};
+  if (engine::TextFeed *feed = plan.find(engine::TextFeedKind::Class); feed && feed->names.empty())
+    feed->names = classes; // the data to evaluate on may lack a class
   return plan;
-}
-
-/// True if the data block's split has a part to evaluate on, and trains on another.
-bool hasEvaluationPart(const RunFlags &flags, const program::Program &root) {
-  return root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
 }
 
 /// The length of the run: that of the flags, or else of the train block.
@@ -168,8 +173,8 @@ Result<Interval> evaluationInterval(const RunFlags &flags, const program::Progra
 }
 
 /// Compiles the program of the evaluations and opens their data.
-ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Program &training, FileClaims &files,
-                            RunEvaluations &evaluations) {
+ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Program &training, const std::vector<std::string> &classes,
+                            FileClaims &files, RunEvaluations &evaluations) {
   if (!evaluations.wanted())
     return ExitCode::Good;
   Status usage = flags.model.isCompiled()
@@ -183,7 +188,7 @@ ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Prog
     request.options = flags.model;
     request.options.kind = program::ProgramKind::Evaluation;
     request.countSamples = [&](const program::Program &root) -> Result<int64_t> {
-      TRY(engine::DataPlan plan, evaluationData(flags, root));
+      TRY(engine::DataPlan plan, evaluationData(flags, root, classes));
       return engine::countSamples(plan, engine::BatchShape::of(root));
     };
     request.crew = job.crew(flags.threads, flags.device.backend);
@@ -199,7 +204,7 @@ ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Prog
     return program.code();
   Status status = evaluations.take(*program, made.batch);
   if (status.ok()) {
-    Result<engine::DataPlan> plan = evaluationData(flags, (*program)->root());
+    Result<engine::DataPlan> plan = evaluationData(flags, (*program)->root(), classes);
     status = plan.ok() ? evaluations.openData(*plan, flags.evalData.empty() ? "" : flags.data.tokens) : plan.status();
   }
   for (const std::string &file : flags.evalData)
@@ -247,11 +252,19 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     return job.agree(fail(ExitCode::BadInput, "'" + flags.model.model + "' was compiled for " + program::wordOf(kind) +
                                                   " and cannot train: compile it without --for"));
   Outcome<engine::DataPlan> data = ExitCode::Good;
+  std::vector<std::string> classes; // named by texts
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();
+    flags.data.ownTokenizer = engine::tokenizerFolder(flags.weights);
     data = reported(planOf(flags.data, root, engine::BatchShape::of(root)));
-    ExitCode code = data.code();
-    if (data.ok()) {
+    ExitCode code = data.ok() ? reported(nameClasses(*data)) : data.code();
+    if (code == ExitCode::Good) {
+      for (const std::string &tokenizer : data->tokenizers().size() == 1 ? data->tokenizers() : std::set<std::string>())
+        checkpoints.keepTokenizer(tokenizer);
+      if (const engine::TextFeed *feed = data->find(engine::TextFeedKind::Class))
+        classes = feed->names;
+    }
+    if (code == ExitCode::Good) {
       claim(*data, files);
       code = reported(files.check());
     }
@@ -263,7 +276,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (ExitCode code = job.agree(every.code()); code != ExitCode::Good)
     return code;
   RunEvaluations evaluations({*every, clock, flags.stopAfter, flags.stopOn});
-  if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), files, evaluations); code != ExitCode::Good)
+  if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), classes, files, evaluations); code != ExitCode::Good)
     return code;
   if (data.ok() && !flags.quiet)
     if (std::string text = engine::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
@@ -371,6 +384,7 @@ Command addTrainCommand(CLI::App &driver) {
 
   group("Data");
   flags->data.addFilesTo(*app);
+  flags->data.addTextsTo(*app);
   flags->data.addOrderTo(*app);
 
   group("Checkpoints");

@@ -9,6 +9,21 @@ using namespace mlir;
 namespace npar::compiler {
 namespace {
 
+/// `of`: the number of the input with the tokens that it describes.
+std::unique_ptr<program::TextFeedT> textFeedOf(const attributes::TextFeedEntry &entry, uint32_t of) {
+  auto text = std::make_unique<program::TextFeedT>();
+  text->kind = entry.kind;
+  text->columns = entry.columns;
+  text->numbered = entry.numbered;
+  text->names = entry.names;
+  text->of = of;
+  text->tokenizer = entry.tokenizer.str();
+  if (entry.padding)
+    text->padding = static_cast<int32_t>(*entry.padding);
+  text->skip_empty = entry.skipsEmpty;
+  return text;
+}
+
 std::unique_ptr<program::DataFeedT> feedOf(const attributes::DataFeedEntry &entry, uint32_t input) {
   auto feed = std::make_unique<program::DataFeedT>();
   feed->input = input;
@@ -108,8 +123,11 @@ LogicalResult fillData(ModuleOp module, program::ProgramT &program) {
     for (const attributes::DataFileEntry &file : group.files)
       made->files.push_back(fileOf(file));
     for (const attributes::DataFeedEntry &feed : group.feeds)
-      if (uint32_t input = findInput(program, feed.input); input < program.inputs.size())
+      if (uint32_t input = findInput(program, feed.input); input < program.inputs.size()) {
         made->feeds.push_back(feedOf(feed, input));
+        if (feed.text)
+          made->feeds.back()->text = textFeedOf(*feed.text, feed.text->of.empty() ? 0 : findInput(program, feed.text->of));
+      }
     if (!made->feeds.empty())
       block->groups.push_back(std::move(made));
   }
@@ -138,6 +156,7 @@ LogicalResult fillMeasures(ModuleOp module, program::ProgramT &program) {
     program.predictions.push_back(std::make_unique<program::PredictionT>());
     program.predictions.back()->name = entry.name;
     program.predictions.back()->result = *index;
+    program.predictions.back()->scores = entry.scores;
   }
   return success();
 }

@@ -11,6 +11,52 @@ namespace {
 
 using namespace engine;
 
+/// The parts as "260/0 A/0 B/1": ids and texts with their types.
+std::string formOf(const Tokenizer &tokenizer, bool ofPair) {
+  std::string text;
+  for (const TextPart &part : tokenizer.form(ofPair))
+    text += (text.empty() ? "" : " ") + (part.id < 0 ? std::string(1, static_cast<char>('A' + part.text)) : std::to_string(part.id)) + "/" +
+            std::to_string(part.type);
+  return text;
+}
+
+/// A template and BERT's and RoBERTa's forms tell how texts and pairs of texts are put together.
+TEST(TokenizerFileTest, formsOfTextsAndPairs) {
+  auto opened = openJson(tinyJson());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(formOf(**opened, false), "260/0 A/0");
+  EXPECT_EQ(formOf(**opened, true), ""); // this one has an empty list
+  const std::string pair = "\"pair\":[{\"Sequence\":{\"id\":\"B\",\"type_id\":1}},{\"SpecialToken\":{\"id\":\"<end>\",\"type_id\":2}},"
+                           "{\"Sequence\":{\"id\":\"A\",\"type_id\":3}}]";
+  opened = openJson(tinyJson("\"pair\":[]", pair));
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(formOf(**opened, true), "B/1 260/2 A/3");
+  EXPECT_NE(errorOfJson(tinyJson("\"pair\":[]", pair.substr(0, pair.rfind(",{")) + "]")).find("has no text in its template"),
+            std::string::npos);
+  std::string text = tinyJson();
+  const size_t begin = text.find("{\"type\":\"TemplateProcessing\""), end = text.find(",\"decoder\"");
+  for (const char *type : {"Bert", "Roberta"}) {
+    opened = openJson(std::string(text).replace(
+        begin, end - begin, std::string("{\"type\":\"") + type + "Processing\",\"cls\":[\"<end>\",260],\"sep\":[\"<end>!\",261]}"));
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ(formOf(**opened, false), "260/0 A/0 261/0");
+    EXPECT_EQ(formOf(**opened, true), *type == 'B' ? "260/0 A/0 261/0 B/1 261/1" : "260/0 A/0 261/0 261/0 B/0 261/0");
+  }
+}
+
+/// A caller that cuts and fills up texts by itself may ignore what the file states of it, unless that is on the left.
+TEST(TokenizerFileTest, statedLengthsCanBeIgnored) {
+  TemporaryFolder folder;
+  auto error = [&](const char *side) {
+    const std::string path =
+        folder.write("tokenizer.json",
+                     tinyJson("\"truncation\":null", std::string("\"truncation\":{\"direction\":\"") + side + "\",\"max_length\":512}"));
+    return openTokenizer(path, StatedLength::Ignored).status().message();
+  };
+  EXPECT_EQ(error("Right"), "");
+  EXPECT_NE(error("Left").find("it has a 'truncation' on the left"), std::string::npos);
+}
+
 TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
   struct Case {
     const char *from, *to, *reason;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 namespace npar::foreign {
@@ -273,6 +274,30 @@ void nameLabels(const std::vector<std::string> &classes, OrderedJson &json) {
 }
 
 } // namespace
+
+std::vector<std::string> namesOfClasses(const std::string &folder) {
+  std::vector<std::string> names;
+  bool areOwn = false;
+  for (const char *name : {"/config.json", "/model/config.json"}) {
+    std::error_code ignored;
+    if (folder.empty() || !std::filesystem::exists(folder + name, ignored))
+      continue;
+    Result<std::string> text = readText(folder + name);
+    Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<Json>(text.status());
+    if (!tree.ok() || !tree->is_object() || !tree->contains("id2label") || !(*tree)["id2label"].is_object())
+      continue;
+    const Json &labels = (*tree)["id2label"];
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const std::string number = std::to_string(i);
+      if (!labels.contains(number) || !labels[number].is_string())
+        return {};
+      names.push_back(readable::printableName(labels[number].get<std::string>()));
+      areOwn |= names.back() != "LABEL_" + number;
+    }
+    break;
+  }
+  return areOwn ? names : std::vector<std::string>();
+}
 
 Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored) {
   Result<std::string> text = readText(path);

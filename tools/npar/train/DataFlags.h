@@ -8,6 +8,8 @@ namespace npar::driver {
 
 struct DataFlags : engine::GivenData {
   void addFilesTo(CLI::App &app);
+  /// Adds --text and --tokenizer.
+  void addTextsTo(CLI::App &app);
   /// Adds --data-order and --random-data, for commands that train.
   void addOrderTo(CLI::App &app);
 };
