@@ -91,15 +91,20 @@ void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline>
                        pipeline->location, "the pipeline is here", {"each stage stores its own blocks already"});
 }
 
-Bucket readBucket(const ast::Plan &source, PlanText &text) {
+Bucket readBucket(const ast::Plan *source, PlanText &text) {
   Bucket bucket;
+  const Setting *setting = text.settings.find("bucket");
+  if (!source)
+    return bucket;
   try {
-    for (const ast::Quantity &quantity : source.buckets) {
-      if (&quantity != &source.buckets.front())
+    for (const ast::Quantity &quantity : source->buckets) {
+      if (&quantity != &source->buckets.front())
         text.reporter.fail(quantity.what.location, "'bucket' is given twice");
       bucket.bytes = text.bytes(quantity);
       bucket.at = quantity.what.location;
     }
+    if (setting)
+      bucket.bytes = text.bytes(*setting), bucket.at = setting->keyLocation;
   } catch (const Stop &) {
   }
   return bucket;
