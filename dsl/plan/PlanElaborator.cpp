@@ -61,7 +61,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.library = readLibrary(*reduce, text), plan.libraryAt = reduce->location;
   if (const ast::Expression *products = values["products"])
     plan.products = readProducts(*products, text);
-  micro = readMicro(values["micro"], source, micro, text);
+  micro = readMicro(values["micro"], source, micro, batch, plan.mesh, text);
   plan.micro = micro.size;
   if (source) {
     plan.stores = readStores(*source, plan.mesh, text);
