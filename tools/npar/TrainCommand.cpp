@@ -207,7 +207,9 @@ ModelOptions withTuned(const RunFlags &flags, RunCheckpoints &checkpoints) {
   ModelOptions options = flags.model;
   if (!flags.tune.empty() || options.isCompiled())
     return options;
-  for (const std::string &setting : checkpoints.tunedBefore(options.settings, options.plan.value_or(""))) {
+  const std::vector<std::string> tuned = checkpoints.tunedBefore(options.settings, options.plan.value_or(""));
+  checkpoints.keepTuned(tuned);
+  for (const std::string &setting : tuned) {
     options.settings.push_back(setting);
     if (!flags.quiet)
       printRemark(fmt::format("'{}' applies, which an earlier run of this training has chosen by trying; --tune tries again", setting));

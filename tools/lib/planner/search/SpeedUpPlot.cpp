@@ -12,9 +12,6 @@ namespace npar::planner {
 
 namespace {
 
-// As wide as the picture above (TimeMemoryPlot.cpp).
-constexpr double outer = 770, outerAbove = 526, left = 90, top = 40, width = 640, height = 260, bottom = 60;
-
 using Out = std::back_insert_iterator<std::string>;
 
 } // namespace
@@ -24,6 +21,8 @@ bool SpeedUpPlot::isShown() const {
 }
 
 std::string plotBelow(const std::string &above, const SpeedUpPlot &plot) {
+  // As wide as the picture above (TimeMemoryPlot.cpp).
+  constexpr double outer = 770, outerAbove = 526, left = 90, top = 40, width = 640, height = 260, bottom = 60;
   std::set<int64_t> ranks;
   double fastest = 1;
   for (const SpeedUpPoint &point : plot.points)
