@@ -186,7 +186,8 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "products", "recompute", "bucket", "data"};
+  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro",  "compute",
+                                                 "reduce", "products", "recompute", "bucket", "data"};
   return names;
 }
 

@@ -38,8 +38,7 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
       auto kind = std::find(kinds.begin(), kinds.end(), what.text);
       if (kind == kinds.end()) {
         Helps helps = didYouMean(what.text, kinds);
-        reporter.error(what.location, "'" + what.text + "' cannot be stored",
-                       helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
+        reporter.error(what.location, "'" + what.text + "' cannot be stored", helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
         continue;
       }
       Store rule{static_cast<StoreKind>(kind - kinds.begin()), over, perStep && what.text == "gradients", what.location};

@@ -440,6 +440,4 @@ Executor::~Executor() = default;
 
 Status Executor::run(int64_t step) { return state->run(step); }
 
-double Executor::plannedSeconds() const { return state->timeline.length; }
-
 } // namespace npar::engine

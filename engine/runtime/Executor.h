@@ -32,8 +32,6 @@ public:
   ~Executor();
   /// One training step of the graph's ranks. After a failure every further call returns the same error.
   Status run(int64_t step);
-  /// Planned duration of a step; 0 if the backend computes.
-  double plannedSeconds() const;
 
 private:
   struct State;

@@ -286,8 +286,6 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   if (Status status = executor->run(step); !status.ok())
     return inStep(status);
   Result<StepResult> result = outputs->read(step, options.note);
-  if (result.ok() && !computes())
-    result->plannedSeconds = executor->plannedSeconds();
   return result.ok() ? result : stopAll(inStep(result.status()));
 }
 

@@ -82,7 +82,6 @@ struct StepResult {
   std::vector<double> logged = {};              ///< by loggedNames
   std::vector<double> groupNorms = {};          ///< norm of the gradients of each of Program.groups
   std::vector<std::vector<uint8_t>> notes = {}; ///< by session: SessionOptions.note of each
-  std::optional<double> plannedSeconds = std::nullopt; ///< planned duration; nothing unless the backend computes nothing
 };
 
 struct ArenaUse {

@@ -44,9 +44,10 @@ Status Tuning::planFor(int64_t steps) {
   const auto count = static_cast<int64_t>(programs.size());
   turns = std::min(steps / count - 1, mostTurns);
   if (turns < leastTurns)
-    return Status::badInput(fmt::format("tuning compares {} programs in {} steps at least, but this run has {}\nnpar: help: give more --steps, or "
-                                        "leave out --tune",
-                                        count, count * (leastTurns + 1), steps));
+    return Status::badInput(
+        fmt::format("tuning compares {} programs in {} steps at least, but this run has {}\nnpar: help: give more --steps, or "
+                    "leave out --tune",
+                    count, count * (leastTurns + 1), steps));
   seconds.resize(programs.size());
   return {};
 }

@@ -53,6 +53,8 @@ public:
   /// and the sessions of the others end.
   engine::Result<bool> record(const engine::Session &host, double seconds);
   bool isOver() const { return over; }
+  /// The place of the program that runs the next step.
+  size_t turnOf() const { return current; }
 
   /// After the end: the programs, their times and the place of the one that is kept.
   const std::vector<TunedProgram> &tried() const { return programs; }

@@ -78,8 +78,9 @@ Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flag
   return over;
 }
 
-/// Replaces the names of other settings of a combination in the values by what these settings say, so that `micro=batch/mesh.dp` is a number
-/// for each of them. A name without "mesh." means the axis, too, unless another setting has it. Usage if settings depend on each other.
+/// Replaces the names of other settings of a combination in the values by what these settings say, so that `micro=batch/mesh.dp` is a
+/// number for each of them. A name without "mesh." means the axis, too, unless another setting has it. Usage if settings depend on each
+/// other.
 class RowSettings {
 public:
   explicit RowSettings(const std::vector<std::string> &settings) {
@@ -100,7 +101,8 @@ public:
 private:
   engine::Result<std::string> resolve(const std::string &key) {
     if (std::find(open.begin(), open.end(), key) != open.end())
-      return engine::Status::usage(fmt::format("the settings '{}' and '{}' depend on each other: give one of them a value", open.back(), key));
+      return engine::Status::usage(
+          fmt::format("the settings '{}' and '{}' depend on each other: give one of them a value", open.back(), key));
     const std::string &value = given.at(key);
     if (value.find('"') != std::string::npos) // a text
       return value;
@@ -218,7 +220,8 @@ Command addSweepCommand(CLI::App &driver) {
   addModelFlags(*app, flags->model);
   app->get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   addMachineTo(*app, flags->model);
-  app->add_option("--over", flags->over, "setting and its values, which may be computed from other settings: micro=batch/dp; can be repeated, the last one varies "
+  app->add_option("--over", flags->over,
+                  "setting and its values, which may be computed from other settings: micro=batch/dp; can be repeated, the last one varies "
                   "fastest")
       ->type_name("KEY=V,V")
       ->allow_extra_args(false)

@@ -19,6 +19,7 @@
 #include "tools/npar/train/RunFlags.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sstream>
@@ -175,30 +176,35 @@ ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Prog
 ExitCode prepareTuning(const RunFlags &flags, Job &job, const ProgramPointer &own, RunTuning &tuning) {
   if (flags.tune.empty())
     return ExitCode::Good;
-  std::vector<models::BucketProgram> made;
+  RunTuning made;
   Outcome<std::string> sizes = reported(job.decide([&]() -> Result<std::string> {
-    TRY(made, models::compileBuckets(flags.model, own, terminal()));
+    TRY(made.sizes, models::compileBuckets(flags.model, own, terminal()));
+    if (flags.device.backend == "null" && made.sizes.size() > 1)
+      TRY_STATUS(made.simulate(flags.model.machine));
     std::string list;
-    for (const models::BucketProgram &each : made)
-      list += std::to_string(each.bytes) + " ";
+    for (size_t i = 0; i < made.sizes.size(); ++i)
+      list += fmt::format("{} {:a} ", made.sizes[i].bytes, made.planned.empty() ? 0.0 : made.planned[i]);
     return list;
   }));
   if (!sizes.ok())
     return sizes.code();
   std::istringstream numbers(*sizes);
-  int64_t bytes = 0;
-  for (size_t i = 0; numbers >> bytes; ++i) {
+  std::string bytes, seconds;
+  for (size_t i = 0; numbers >> bytes >> seconds; ++i) {
     Outcome<ProgramPointer> program =
-        i == 0 ? Outcome<ProgramPointer>(own) : reported(job.share([&] { return made[i].program; }, Job::Ranks::Shared));
+        i == 0 ? Outcome<ProgramPointer>(own) : reported(job.share([&] { return made.sizes[i].program; }, Job::Ranks::Shared));
     if (!program.ok())
       return program.code();
-    tuning.sizes.push_back({bytes, *program});
+    tuning.sizes.push_back({std::strtoll(bytes.c_str(), nullptr, 10), *program});
+    if (flags.device.backend == "null")
+      tuning.planned.push_back(std::strtod(seconds.c_str(), nullptr));
   }
   tuning.prepare();
   if (!tuning.steps.wanted() && !flags.quiet)
-    printRemark(fmt::format("--tune buckets has nothing to try: every size of buckets gives plan '{}' the same program, as ranks add up no or "
-                            "few gradients",
-                            own->root().plan()->str()));
+    printRemark(
+        fmt::format("--tune buckets has nothing to try: every size of buckets gives plan '{}' the same program, as ranks add up no or "
+                    "few gradients",
+                    own->root().plan()->str()));
   return ExitCode::Good;
 }
 
@@ -334,8 +340,9 @@ Command addTrainCommand(CLI::App &driver) {
       ->check(CLI::IsMember({"stop", "continue"}))
       ->capture_default_str();
 
-  app->add_option("--tune", flags->tune,
-                  "try something in the first steps, which count as all others, and keep the fastest: buckets, the sizes of buckets of gradients")
+  app->add_option(
+         "--tune", flags->tune,
+         "try something in the first steps, which count as all others, and keep the fastest: buckets, the sizes of buckets of gradients")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"buckets"}));
 

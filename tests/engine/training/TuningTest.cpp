@@ -70,7 +70,8 @@ TEST_F(TunedSession, aShortRunIsRefused) {
   Tuning tuning({{"a", program}, {"b", program}});
   Status status = tuning.planFor(5);
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.message().find("tuning compares 2 programs in 6 steps at least, but this run has 5"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("tuning compares 2 programs in 6 steps at least, but this run has 5"), std::string::npos)
+      << status.message();
   EXPECT_TRUE(Tuning({{"a", program}}).planFor(1).ok()) << "there is nothing to try";
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 /// The largest unit that the bytes are a whole number of, and that number.
 std::pair<int64_t, const char *> inUnits(int64_t bytes) {
-  static constexpr std::pair<int64_t, const char *> units[] = {
-      {1 << 30, "GiB"}, {1'000'000'000, "GB"}, {1 << 20, "MiB"}, {1'000'000, "MB"}, {1 << 10, "KiB"}, {1000, "kB"}};
+  static constexpr std::pair<int64_t, const char *> units[] = {{1 << 30, "GiB"},  {1'000'000'000, "GB"}, {1 << 20, "MiB"},
+                                                               {1'000'000, "MB"}, {1 << 10, "KiB"},      {1000, "kB"}};
   for (auto [size, name] : units)
     if (bytes % size == 0)
       return {bytes / size, name};
@@ -69,7 +69,8 @@ Result<std::vector<BucketProgram>> compileBuckets(const ModelOptions &options, c
     if (!program.ok()) {
       std::string why = program.status().message();
       observer.remark(fmt::format("'{}' is not tried: {}", bucketText(bytes), why.substr(0, why.find('\n'))));
-    } else if (std::none_of(made.begin(), made.end(), [&](const BucketProgram &other) { return other.program->data() == (*program)->data(); })) {
+    } else if (std::none_of(made.begin(), made.end(),
+                            [&](const BucketProgram &other) { return other.program->data() == (*program)->data(); })) {
       made.push_back({bytes, std::move(*program)});
     }
   }

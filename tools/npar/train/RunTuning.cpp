@@ -2,12 +2,28 @@
 #include "tools/npar/train/RunTuning.h"
 
 #include "engine/json/Json.h"
+#include "engine/program/Ranks.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/simulate/Prediction.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+engine::Status RunTuning::simulate(const std::optional<std::string> &machine) {
+  TRY(dsl::Machine figures, planner::readMachineFile(machine, terminal()));
+  for (const models::BucketProgram &each : sizes) {
+    const program::Program &root = each.program->root();
+    TRY(std::vector<program::HostRoom> rooms, planner::roomsFor(figures, program::worldOf(root), /*hosts=*/0));
+    TRY(std::vector<std::vector<int64_t>> places, program::placeOnHosts(root, program::placeOf(root), rooms));
+    TRY(planner::Prediction prediction, planner::predict(root, figures, places));
+    planned.push_back(prediction.seconds);
+  }
+  return {};
+}
 
 void RunTuning::prepare() {
   std::vector<training::TunedProgram> programs;
@@ -19,7 +35,8 @@ void RunTuning::prepare() {
 std::string RunTuning::setting() const { return models::bucketSetting(sizes[steps.kept()].bytes); }
 
 std::string RunTuning::text(const std::string &plan) const {
-  std::string text = fmt::format("tuned in {} steps, which count; a step took, in the slowest process:\n", steps.steps());
+  std::string text = fmt::format("tuned in {} steps, which count; a step {}:\n", steps.steps(),
+                                 planned.empty() ? "took, in the slowest process" : "takes on the machine, simulated");
   for (size_t i = 0; i < sizes.size(); ++i) {
     const training::TunedTime &time = steps.times()[i];
     const std::string note = fmt::format("{}{}", i == 0 ? "  the plan's" : "", i == steps.kept() ? "  kept" : "");

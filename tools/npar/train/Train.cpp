@@ -81,8 +81,8 @@ class RunObserver final : public training::TrainingObserver {
 public:
   RunObserver(const RunFlags &flags, const program::Program &program, RunLogs &logs, RunCheckpoints &checkpoints,
               RunEvaluations &evaluations, RunTuning &tuning, Training &training)
-      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), tuning(tuning),
-        training(training) {}
+      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), tuning(tuning), training(training) {
+  }
 
   /// `peak`: see peakOf. The session evaluates too.
   void begin(const engine::Session &own, double peakOfMachine) {
@@ -108,7 +108,7 @@ public:
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
-    TRY(bool tuned, tuning.steps.record(*session, report.result.plannedSeconds.value_or(report.seconds)));
+    TRY(bool tuned, tuning.steps.record(*session, tuning.seconds(report.seconds)));
     if (tuned) {
       checkpoints.keepTuned({tuning.setting()});
       if (!flags.quiet) {

@@ -37,7 +37,8 @@ std::string plotBelow(const std::string &above, const SpeedUpPlot &plot) {
     const double at = x(static_cast<double>(count));
     fmt::format_to(Out(body), R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/>)", at, top, top + height);
     if (at - last >= 28) // room for a number
-      fmt::format_to(Out(body), R"(<text x="{:.1f}" y="{:.1f}" fill="#333333" text-anchor="middle">{}</text>)", last = at, top + height + 16, count);
+      fmt::format_to(Out(body), R"(<text x="{:.1f}" y="{:.1f}" fill="#333333" text-anchor="middle">{}</text>)", last = at,
+                     top + height + 16, count);
     body += '\n';
   }
   const double every = readable::markEvery(span, 5);
@@ -53,11 +54,12 @@ std::string plotBelow(const std::string &above, const SpeedUpPlot &plot) {
       "\n",
       x(least), y(1), x(most), y(most / least), x(most) - 8, y(most / least) + 4);
   for (const SpeedUpPoint &point : plot.points)
-    fmt::format_to(Out(body),
-                   R"(<g><title>{}: {} ranks, speed-up {:.2f}, efficiency {:.1f} %</title><rect class="speed-up" x="{:.1f}" y="{:.1f}" width="9" height="9" fill="#0072B2"/></g>)"
-                   "\n",
-                   readable::escaped(point.name), point.ranks, point.speedUp, 100 * point.efficiency, x(static_cast<double>(point.ranks)) - 4.5,
-                   y(point.speedUp) - 4.5);
+    fmt::format_to(
+        Out(body),
+        R"(<g><title>{}: {} ranks, speed-up {:.2f}, efficiency {:.1f} %</title><rect class="speed-up" x="{:.1f}" y="{:.1f}" width="9" height="9" fill="#0072B2"/></g>)"
+        "\n",
+        readable::escaped(point.name), point.ranks, point.speedUp, 100 * point.efficiency, x(static_cast<double>(point.ranks)) - 4.5,
+        y(point.speedUp) - 4.5);
   fmt::format_to(Out(body),
                  R"(<text x="20" y="20" font-size="12" fill="#444444">speed-up by samples per second against the number of ranks</text>)"
                  R"(<text x="{:.1f}" y="{:.1f}" fill="#222222" text-anchor="middle">ranks</text>)"

@@ -18,8 +18,19 @@ using readable::humanTime;
 namespace {
 
 /// The columns after those of the settings; in a refused row the last one alone has a text.
-const std::vector<std::string> columns = {"seconds", "mfu", "memory_bytes", "fits", "bubble", "exposed", "hosts",
-                                          "ranks", "speed_up", "efficiency", "all_reduce_seconds", "exposed_all_reduce_seconds", "refused"};
+const std::vector<std::string> columns = {"seconds",
+                                          "mfu",
+                                          "memory_bytes",
+                                          "fits",
+                                          "bubble",
+                                          "exposed",
+                                          "hosts",
+                                          "ranks",
+                                          "speed_up",
+                                          "efficiency",
+                                          "all_reduce_seconds",
+                                          "exposed_all_reduce_seconds",
+                                          "refused"};
 
 std::string percent(const std::optional<double> &share) { return share ? fmt::format("{:.1f} %", 100 * *share) : "-"; }
 
@@ -65,15 +76,16 @@ std::string sweepText(const Sweep &sweep) {
   std::vector<std::vector<std::string>> table(1);
   for (const SweptSetting &setting : sweep.over)
     table[0].push_back(setting.key);
-  table[0].insert(table[0].end(), {"time", "speed-up", "efficiency", "MFU", "memory", "fits", "bubble", "exposed", "all-reduce", "exposed of it"});
+  table[0].insert(table[0].end(),
+                  {"time", "speed-up", "efficiency", "MFU", "memory", "fits", "bubble", "exposed", "all-reduce", "exposed of it"});
   size_t refused = 0;
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
     std::vector<std::string> &cells = table.emplace_back(sweep.valuesOf(row));
     if (const std::optional<StepFigures> &figures = sweep.rows[row].figures)
-      cells.insert(cells.end(), {humanTime(figures->seconds), fmt::format("{:.2f}", sweep.speedUp(row)), percent(sweep.efficiency(row)),
-                                 percent(figures->mfu), humanBytes(static_cast<double>(figures->memory)), fitsText(*figures),
-                                 percent(figures->bubble), percent(figures->exposed), humanTime(figures->reducing),
-                                 humanTime(figures->reducingExposed)});
+      cells.insert(cells.end(),
+                   {humanTime(figures->seconds), fmt::format("{:.2f}", sweep.speedUp(row)), percent(sweep.efficiency(row)),
+                    percent(figures->mfu), humanBytes(static_cast<double>(figures->memory)), fitsText(*figures), percent(figures->bubble),
+                    percent(figures->exposed), humanTime(figures->reducing), humanTime(figures->reducingExposed)});
     else
       ++refused;
   }
