@@ -29,9 +29,10 @@ struct Accumulation {
 Accumulation readAccumulation(const ast::Expression *value, PlanText &text);
 
 /// Reads `micro` from `value`, which may be null. `standing` holds where no value is given: the batch for one rank, nothing for a plan,
-/// which must have one unless `accumulation` has a size; `source` is null for one rank. Size 0: it follows from the batch.
+/// which must have one unless `accumulation` has a size; `source` is null for one rank. The value may be computed from the `batch` and from
+/// the sizes of mesh axes, by their names. Size 0: it follows from the batch.
 MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, const Accumulation &accumulation,
-                    PlanText &text);
+                    const GlobalBatch &batch, const std::vector<MeshAxis> &mesh, PlanText &text);
 
 /// The mesh axes that divide the batch: those of the rules on `batch` that are narrowed to nothing.
 struct DataParallel {

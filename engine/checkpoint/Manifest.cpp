@@ -93,6 +93,8 @@ std::string textOf(const ModelCall &call) {
       .raw("settings", lines(call.settings, jsonString))
       .raw("other_settings", lines(call.others, jsonString))
       .raw("texts", lines(call.texts, [](const ManifestFile &file) { return textOf(file); }));
+  if (!call.tuned.empty())
+    object.raw("tuned_settings", lines(call.tuned, jsonString));
   return (call.weights.empty() ? object : object.text("weights", call.weights)).done();
 }
 
