@@ -14,12 +14,6 @@ namespace npar::engine {
 
 using namespace program;
 
-/// Returns true if the variable's own pieces are stored, and not those of its master.
-static bool isStored(const Program &program, uint32_t index) {
-  const Variable &variable = *program.variables()->Get(index);
-  return outlivesStep(variable) && (variable.kind() != VariableKind::Parameter || masterOf(program, index) < 0);
-}
-
 static CheckpointTensor tensorOf(const Program &program, uint32_t index) {
   const Variable &variable = *program.variables()->Get(index);
   const Variable *parameter = variable.of() >= 0 ? program.variables()->Get(static_cast<uint32_t>(variable.of())) : nullptr;
@@ -68,13 +62,6 @@ uint64_t bytesOf(const Program &program, const std::vector<OwnedPiece> &pieces) 
   uint64_t bytes = 0;
   for (const OwnedPiece &piece : pieces)
     bytes += piece.elements() * sizeOf(program.variables()->Get(piece.variable)->type());
-  return bytes;
-}
-
-uint64_t snapshotBytes(const Program &program) {
-  uint64_t bytes = 0; // every element is owned once, whatever the mesh
-  for (const CheckpointTensor &each : checkpointTensors(program))
-    bytes += each.tensor.elements() * sizeOf(program.variables()->Get(each.variable)->type());
   return bytes;
 }
 

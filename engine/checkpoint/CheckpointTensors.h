@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
+#include "engine/program/OwnedPieces.h"
 #include "engine/program/Program_generated.h"
-#include "engine/runtime/OwnedPieces.h"
 
 #include <vector>
 
@@ -21,13 +21,10 @@ struct CheckpointTensor {
 std::vector<CheckpointTensor> checkpointTensors(const program::Program &program);
 
 /// The pieces that these ranks store, rank by rank.
-std::vector<OwnedPiece> checkpointPieces(const program::Program &program, const std::vector<int64_t> &ranks);
+std::vector<program::OwnedPiece> checkpointPieces(const program::Program &program, const std::vector<int64_t> &ranks);
 
 /// Bytes of these pieces: the memory that a snapshot takes.
-uint64_t bytesOf(const program::Program &program, const std::vector<OwnedPiece> &pieces);
-
-/// The snapshot of all ranks.
-uint64_t snapshotBytes(const program::Program &program);
+uint64_t bytesOf(const program::Program &program, const std::vector<program::OwnedPiece> &pieces);
 
 /// XXH3-128 over names and stored shapes of the parameters.
 std::string modelHash(const program::Program &program);

@@ -168,7 +168,7 @@ Result<Manifest> programCut(const CheckpointStore &source, const program::Loaded
   std::vector<int64_t> ranks(static_cast<size_t>(program::worldOf(program)));
   std::iota(ranks.begin(), ranks.end(), 0);
   int64_t rank = -1; // whose file is the last one
-  for (const OwnedPiece &own : checkpointPieces(program, ranks))
+  for (const program::OwnedPiece &own : checkpointPieces(program, ranks))
     if (auto found = byVariable.find(own.variable); found != byVariable.end()) {
       if (own.rank != rank)
         rank = own.rank, result.files.push_back({shardName(rank), 0, ""});

@@ -51,7 +51,7 @@ Result<ShardRecord> writeShard(const std::string &folder, const std::vector<cons
   std::vector<uint64_t> sizes;
   uint64_t total = 0;
   for (size_t i = 0; i < content.count; ++i) {
-    const OwnedPiece &piece = content.pieces[i];
+    const program::OwnedPiece &piece = content.pieces[i];
     const ManifestTensor &tensor = *tensors[piece.variable];
     StoredTensor entry;
     entry.type = tensor.type;

@@ -12,7 +12,7 @@ namespace npar::engine {
 /// The contents of a shard: `pieces` of one rank, whose bytes follow each other in this order.
 struct ShardContent {
   int64_t rank = 0;
-  const OwnedPiece *pieces = nullptr;
+  const program::OwnedPiece *pieces = nullptr;
   size_t count = 0;
   const uint8_t *bytes = nullptr;
 };

@@ -21,7 +21,7 @@ struct Kept {
 };
 static_assert(sizeof(Kept) == 5 * sizeof(uint64_t), "it is sent as its bytes");
 
-uint64_t placeOf(const OwnedPiece &piece) {
+uint64_t placeOf(const program::OwnedPiece &piece) {
   std::vector<int64_t> numbers = piece.start;
   numbers.insert(numbers.end(), piece.shape.begin(), piece.shape.end());
   numbers.push_back(static_cast<int64_t>(piece.begin));
@@ -65,15 +65,14 @@ ReplicaDifference differenceOf(const program::Variable &variable, const std::vec
 } // namespace
 
 std::string ReplicaDifference::text() const {
-  std::string result =
-      (parameter ? "parameter '" : "state '") + variable + "' differs between ranks that keep the same elements of it: ";
+  std::string result = (parameter ? "parameter '" : "state '") + variable + "' differs between ranks that keep the same elements of it: ";
   for (size_t i = 0; i < groups.size(); ++i)
     result += (i ? ", " : "") + listed(groups[i].ranks) + (groups[i].ranks.size() == 1 ? " has hash " : " have hash ") + groups[i].hash;
   return more > 0 ? result + " (and " + std::to_string(more) + (more == 1 ? " more piece differs)" : " more pieces differ)") : result;
 }
 
 Result<std::optional<ReplicaDifference>> compareReplicas(const Session &session, const program::Program &program) {
-  std::vector<OwnedPiece> pieces = keptPieces(program, session.ranks());
+  std::vector<program::OwnedPiece> pieces = program::keptPieces(program, session.ranks());
   Result<std::vector<ElementsHash>> hashes = session.hashPieces(pieces);
   if (!hashes.ok())
     return hashes.status();
@@ -95,9 +94,8 @@ Result<std::optional<ReplicaDifference>> compareReplicas(const Session &session,
     }
   std::optional<ReplicaDifference> first;
   for (const auto &[key, kept] : replicas) {
-    bool same = std::all_of(kept.begin(), kept.end(), [&](const Kept &each) {
-      return each.hash.high == kept[0].hash.high && each.hash.low == kept[0].hash.low;
-    });
+    bool same = std::all_of(kept.begin(), kept.end(),
+                            [&](const Kept &each) { return each.hash.high == kept[0].hash.high && each.hash.low == kept[0].hash.low; });
     if (!same && first)
       ++first->more;
     else if (!same)

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "engine/program/Loader.h"
+#include "engine/program/OwnedPieces.h"
 #include "engine/runtime/Batch.h"
 #include "engine/runtime/ElementSource.h"
 #include "engine/runtime/HostPieces.h"
-#include "engine/runtime/OwnedPieces.h"
 #include "engine/runtime/RunLength.h"
 #include "engine/status/Status.h"
 
@@ -141,9 +141,9 @@ public:
 
   /// Copies the bytes of pieces that ranks of this session own, in the order of the list, in their variables' types: a snapshot of what
   /// persists from this step to the next. `bytes` must have room for all of them. Allocates almost nothing.
-  virtual Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const = 0;
+  virtual Status readPieces(const std::vector<program::OwnedPiece> &pieces, uint8_t *bytes) const = 0;
   /// Hashes of the elements of pieces that ranks of this session keep, owned or not, without padding, in the order of the list.
-  virtual Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const = 0;
+  virtual Result<std::vector<ElementsHash>> hashPieces(const std::vector<program::OwnedPiece> &pieces) const = 0;
   /// The order of the products of bf16; nothing if the program has none.
   virtual std::optional<program::ProductOrder> productOrder() const = 0;
   /// The ranks of this session, ascending.

@@ -4,9 +4,9 @@
 #include "engine/numbers/Convert.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
+#include "engine/program/OwnedPieces.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
-#include "engine/runtime/OwnedPieces.h"
 
 #include <algorithm>
 #include <cstring>

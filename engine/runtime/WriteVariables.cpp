@@ -20,7 +20,7 @@ constexpr uint64_t blockElements = uint64_t{1} << 17;
 /// Largest gap between two wanted ranges, in elements, that is read with them: up to a page or two, reading costs less than another call.
 constexpr uint64_t smallGap = 2048;
 
-struct Range {
+struct ElementRange {
   uint64_t begin, end;
 };
 
@@ -35,10 +35,10 @@ uint8_t *atLeast(std::vector<uint8_t> &room, uint64_t bytes) {
 }
 
 /// Sorts the ranges that several pieces need and joins those with small gaps between them.
-std::vector<Range> joined(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
-  std::vector<Range> result;
-  for (const Range &range : ranges)
+std::vector<ElementRange> joined(std::vector<ElementRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const ElementRange &a, const ElementRange &b) { return a.begin < b.begin; });
+  std::vector<ElementRange> result;
+  for (const ElementRange &range : ranges)
     if (!result.empty() && range.begin <= result.back().end + smallGap)
       result.back().end = std::max(result.back().end, range.end);
     else
@@ -47,7 +47,7 @@ std::vector<Range> joined(std::vector<Range> ranges) {
 }
 
 /// Visits the parts of a piece's runs that are inside a block.
-template <typename Visit> void forEachRunIn(const PieceRuns &runs, const Range &block, Visit visit) {
+template <typename Visit> void forEachRunIn(const PieceRuns &runs, const ElementRange &block, Visit visit) {
   for (uint64_t i = runs.from(block.begin); i < runs.size(); ++i) {
     ElementRun run = runs.at(i);
     if (run.logical >= block.end)
@@ -81,8 +81,8 @@ Status Variables::write(const std::vector<uint32_t> &variables, const ElementSou
 
 Status Variables::writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end,
                              std::vector<uint8_t> &values, std::vector<uint8_t> &piece) {
-  Range block = {begin, end};
-  std::vector<Range> wanted;
+  ElementRange block = {begin, end};
+  std::vector<ElementRange> wanted;
   for (uint32_t variable : variables)
     for (const Placement &placement : entries[variable].placements)
       forEachRunIn(placement.runs, block, [&](const ElementRun &run) {
@@ -93,7 +93,7 @@ Status Variables::writeBlock(const std::vector<uint32_t> &variables, const Eleme
       });
   uint64_t size = sizeOf(source.type);
   uint8_t *elements = atLeast(values, (end - begin) * size);
-  for (const Range &range : joined(std::move(wanted)))
+  for (const ElementRange &range : joined(std::move(wanted)))
     if (Status status = source.read(range.begin, range.end - range.begin, elements + (range.begin - begin) * size); !status.ok())
       return status;
   for (uint32_t variable : variables)

@@ -111,6 +111,7 @@ ClassView classOf(const Program &program, const RankClass &rankClass) {
   view.ranks = ranksText(runsOf(view.rankList));
   view.stage = rankClass.stage();
   view.arenaBytes = rankClass.arena_bytes();
+  view.volume = stepVolumeOf(program, rankClass);
   for (const Fragment *fragment : *rankClass.fragments())
     view.fragments.push_back(fragmentOf(program, rankClass, *fragment));
   for (const Task *task : *rankClass.tasks())

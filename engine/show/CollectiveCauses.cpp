@@ -146,6 +146,8 @@ std::string whyText(const View &view) {
       text += fmt::format("    from         {}\n    to           {}\n", layoutText(entry.from), layoutText(entry.to));
       text += fmt::format("    removed by   {}\n", entry.remedy);
     }
+    if (std::string volume = volumeText(part.volume); !volume.empty())
+      text += "\n  " + volume + "\n";
   }
   return text;
 }

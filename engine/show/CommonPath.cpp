@@ -1,6 +1,7 @@
 // Words for what equal blocks have in common.
 #include "engine/show/CommonPath.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace npar::show {
@@ -26,6 +27,18 @@ std::string joinedPath(const std::string &a, const std::string &b) {
     }
   }
   return i == a.size() && j == b.size() ? result : result.substr(0, result.find_last_of('.') + 1) + "...";
+}
+
+std::string blockPattern(const std::string &path) {
+  std::string pattern;
+  for (size_t begin = 0; begin <= path.size();) {
+    size_t end = std::min(path.find('.', begin), path.size());
+    std::string part = path.substr(begin, end - begin);
+    bool number = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char one) { return std::isdigit(one); });
+    pattern += (begin ? "." : "") + (number ? "*" : part);
+    begin = end + 1;
+  }
+  return pattern;
 }
 
 program::CauseT withoutPath(program::CauseT cause) {

@@ -2,6 +2,8 @@
 #include "engine/show/ParameterBytes.h"
 
 #include "engine/program/Describe.h"
+#include "engine/program/OwnedPieces.h"
+#include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 #include "engine/show/ParameterShares.h"
 
@@ -31,6 +33,13 @@ std::string lineOf(const Variable &variable) {
   return "";
 }
 
+/// Adds a type to a list such as "F32+BF16", once.
+void addType(std::string &types, ElementType type) {
+  std::string word = EnumNameElementType(type);
+  if (("+" + types + "+").find("+" + word + "+") == std::string::npos)
+    types += (types.empty() ? "" : "+") + word;
+}
+
 double perParameter(const Program &program, uint64_t bytes) {
   return program.parameters() ? static_cast<double>(bytes) / static_cast<double>(program.parameters()) : 0;
 }
@@ -48,13 +57,27 @@ std::vector<ParameterBytes> parameterBytesOf(const Program &program, const RankC
     if (line == lines.end())
       line = lines.insert(lines.end(), {name, "", 0, 0});
     line->bytes += piece->bytes();
-    std::string type = EnumNameElementType(variable.type());
-    if (("+" + line->type + "+").find("+" + type + "+") == std::string::npos)
-      line->type += (line->type.empty() ? "" : "+") + type;
+    addType(line->type, variable.type());
   }
   for (ParameterBytes &line : lines)
     line.perParameter = perParameter(program, line.bytes);
   return lines;
+}
+
+ModelBytes modelBytesOf(const Program &program) {
+  ModelBytes bytes;
+  for (const Variable *variable : *program.variables())
+    if (variable->kind() == VariableKind::Parameter) {
+      bytes.weights += bytesOfWhole(*variable);
+      addType(bytes.type, variable->type());
+    }
+  bytes.checkpoint = storedBytes(program);
+  return bytes;
+}
+
+OrderedJson modelBytesJson(const Program &program) {
+  ModelBytes bytes = modelBytesOf(program);
+  return {{"type", bytes.type}, {"weight_bytes", bytes.weights}, {"checkpoint_bytes", bytes.checkpoint}};
 }
 
 std::string parameterBytesText(const Program &program) {
@@ -78,6 +101,20 @@ std::string parameterBytesText(const Program &program) {
     row("total", "", total);
     text += parameterSharesText(program, *rankClass);
   }
+  ModelBytes whole = modelBytesOf(program);
+  text += "\nthe whole model\n";
+  auto row = [&](const std::string &what, const std::string &type, uint64_t bytes) {
+    text += TableRow(2)
+                .left(what, 12)
+                .left(type, 8)
+                .right(fmt::format("{} bytes", bytes), 34)
+                .right(fmt::format("{:.3f} GB", static_cast<double>(bytes) / 1e9), 15)
+                .right(readable::humanBytes(static_cast<double>(bytes)), 13)
+                .str();
+  };
+  row("weights", whole.type, whole.weights);
+  if (program.kind() == ProgramKind::Training)
+    row("checkpoint", "", whole.checkpoint);
   return text;
 }
 

@@ -19,6 +19,16 @@ struct ParameterBytes {
 /// Lists the state of a rank of the class: parameters, gradients, then the optimizer's slots in the order of the program.
 std::vector<ParameterBytes> parameterBytesOf(const program::Program &program, const program::RankClass &rankClass);
 
+/// Bytes of the whole model, each element once, whatever the number of ranks.
+struct ModelBytes {
+  std::string type;        ///< of the weights: "BF16"
+  uint64_t weights = 0;    ///< parameters in this type
+  uint64_t checkpoint = 0; ///< tensors of a checkpoint: parameters, in float32 where they are trained in 16 bits, and the optimizer's state
+};
+ModelBytes modelBytesOf(const program::Program &program);
+/// `{type, weight_bytes, checkpoint_bytes}`.
+OrderedJson modelBytesJson(const program::Program &program);
+
 std::string parameterBytesText(const program::Program &program);
 /// {parameters, gradients, ..., total}, each {type, bytes, per_parameter, gigabytes} (decimal).
 OrderedJson parameterBytesJson(const program::Program &program, const program::RankClass &rankClass);

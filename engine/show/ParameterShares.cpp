@@ -2,9 +2,9 @@
 #include "engine/show/ParameterShares.h"
 
 #include "engine/readable/TableRow.h"
+#include "engine/show/CommonPath.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 #include <map>
 
@@ -23,19 +23,6 @@ template <typename Axes> Names namesOf(const Program &program, const Axes &axes)
   return names;
 }
 
-/// The path without the numbers of blocks.
-std::string patternOf(const std::string &path) {
-  std::string pattern;
-  for (size_t begin = 0; begin <= path.size();) {
-    size_t end = std::min(path.find('.', begin), path.size());
-    std::string part = path.substr(begin, end - begin);
-    bool number = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char one) { return std::isdigit(one); });
-    pattern += (begin ? "." : "") + (number ? "*" : part);
-    begin = end + 1;
-  }
-  return pattern;
-}
-
 std::string cellOf(const Names &names) { return names.empty() ? "-" : fmt::format("{}", fmt::join(names, ", ")); }
 
 } // namespace
@@ -50,8 +37,8 @@ std::vector<ParameterShares> parameterSharesOf(const Program &program, const Ran
     const Variable &parameter = *program.variables()->Get(piece->variable());
     if (parameter.kind() != VariableKind::Parameter)
       continue;
-    ParameterShares one{patternOf(parameter.name()->str()), 1, namesOf(program, *piece->mesh_axes()), namesOf(program, *piece->flat_axes()),
-                        optimizer[static_cast<int32_t>(piece->variable())]};
+    ParameterShares one{blockPattern(parameter.name()->str()), 1, namesOf(program, *piece->mesh_axes()),
+                        namesOf(program, *piece->flat_axes()), optimizer[static_cast<int32_t>(piece->variable())]};
     auto same = std::find_if(all.begin(), all.end(), [&](const ParameterShares &other) {
       return other.path == one.path && other.split == one.split && other.parameters == one.parameters && other.optimizer == one.optimizer;
     });

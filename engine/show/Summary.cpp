@@ -70,6 +70,7 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
   summary.optimizerBytes = rankClass.optimizer_bytes();
   summary.activationBytes = rankClass.activation_bytes();
   summary.arenaBytes = rankClass.arena_bytes();
+  summary.volume = stepVolumeOf(program, rankClass);
 
   std::vector<uint64_t> times(rankClass.fragments() ? rankClass.fragments()->size() : 0);
   if (rankClass.tasks())

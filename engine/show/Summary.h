@@ -3,6 +3,7 @@
 
 #include "engine/json/JsonForward.h"
 #include "engine/program/Program_generated.h"
+#include "engine/show/StepVolume.h"
 
 #include <cstdint>
 #include <string>
@@ -40,6 +41,7 @@ struct ClassSummary {
   double flops = 0;
   std::vector<CollectiveSummary> collectives;
   std::vector<TransferSummary> transfers;
+  StepVolume volume;
 };
 
 struct Summary {

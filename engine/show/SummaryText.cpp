@@ -48,6 +48,7 @@ OrderedJson classJson(const ClassSummary &summary) {
   json["flops"] = summary.flops;
   json["collectives"] = collectives;
   json["transfers"] = transfers;
+  json["volume"] = volumeJson(summary.volume);
   return json;
 }
 
@@ -130,6 +131,8 @@ std::string summaryTable(const Summary &summary) {
       count(collective.kind, "over " + collective.over, collective.count, collective.bytes, collective.worst);
     for (const TransferSummary &transfer : one.transfers)
       count("send", "to   " + transfer.to, transfer.count, transfer.bytes, transfer.bytes);
+    if (std::string volume = volumeText(one.volume); !volume.empty())
+      text += "    " + volume + "\n";
   }
   return text;
 }

@@ -10,6 +10,7 @@
 
 #include "engine/program/Cause.h"
 #include "engine/show/Legend.h"
+#include "engine/show/StepVolume.h"
 
 #include <array>
 #include <cstdint>
@@ -119,6 +120,7 @@ struct ClassView {
   std::vector<CollectiveUse> collectives; ///< descending bytes
   double busy = 0;                        ///< seconds in tasks that run per micro-batch, collectives included
   double communication = 0;               ///< seconds of collectives in them
+  StepVolume volume;                      ///< what it sends for data parallelism
   uint64_t sentBytes = 0;                 ///< bytes that a rank sends in a training step: messages, and collectives by `sentBytes`
   double bubble = 0;                      ///< share of the window from the program's first to last such task in which this class waits
   double balance = 1;                     ///< busy over the mean of all classes

@@ -205,7 +205,7 @@ Status RunCheckpoints::moveData(const program::Program &program, engine::DataSou
 uint64_t RunCheckpoints::snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const {
   if (!wanted())
     return 0;
-  return ranks.empty() ? engine::snapshotBytes(program) : engine::bytesOf(program, engine::checkpointPieces(program, ranks));
+  return ranks.empty() ? program::storedBytes(program) : engine::bytesOf(program, engine::checkpointPieces(program, ranks));
 }
 
 Status RunCheckpoints::open(job::Processes &processes, engine::Session &session, program::ProgramPointer program) {

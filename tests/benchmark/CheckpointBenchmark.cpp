@@ -146,7 +146,7 @@ int main(int count, char **arguments) {
     }
   std::printf("{\"bytes\":%llu,\"save\":%g,\"busy\":%g,\"stall\":%g,\"copy\":%g,\"load\":%g,\"read\":%g,\"steps_per_second\":%g,"
               "\"steps_per_second_saving\":%g}\n",
-              static_cast<unsigned long long>(snapshotBytes((*program)->root())), median(saves), median(busy), median(stalls),
+              static_cast<unsigned long long>(program::storedBytes((*program)->root())), median(saves), median(busy), median(stalls),
               median(copies), median(loads), median(reads), median(plain), median(saving));
   return 0;
 }

@@ -52,7 +52,7 @@ class InspectTest(DriverTest):
             self.assertEqual(
                 list(part),
                 ["ranks", "coordinates", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "arena_bytes",
-                 "program_steps", "flops", "collectives", "transfers", "stage", "busy_seconds", "collective_seconds", "bubble",
+                 "program_steps", "flops", "collectives", "transfers", "volume", "stage", "busy_seconds", "collective_seconds", "bubble",
                  "balance", "live_peak_bytes", "live_peak_seconds", "live_peak", "live_memory", "causes", "tasks"],
             )  # fmt: skip
             self.check_view(part)

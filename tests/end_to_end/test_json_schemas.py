@@ -99,6 +99,7 @@ THEN = [
     ("inspect", "inspect why tiny.npx"),
     ("inspect", "inspect bytes tiny.npx"),
     ("inspect", "inspect hosts tiny.npx --hosts 2 --per-host 2"),
+    ("inspect", "inspect layout tiny.npx --hosts 2 --per-host 2 --rank 3"),
     ("inspect", "inspect compare tiny.npx two.npar"),
     ("inspect", "inspect actual tiny.npx trace.json"),
     ("inspect-annotate", "inspect annotate tiny.npar"),

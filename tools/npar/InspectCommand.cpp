@@ -5,6 +5,7 @@
 #include "engine/files/PendingFile.h"
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/HostTraffic.h"
+#include "engine/show/Layout.h"
 #include "engine/show/MeasuredRun.h"
 #include "engine/show/ParameterBytes.h"
 #include "engine/show/ParameterShares.h"
@@ -18,6 +19,8 @@
 #include "tools/lib/annotate/SavedActivationsText.h"
 #include "tools/lib/foreign/AsRun.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/simulate/Prediction.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
@@ -28,6 +31,7 @@
 #include "tools/npar/terminal/Terminal.h"
 
 #include <deque>
+#include <fmt/format.h>
 #include <iostream>
 #include <optional>
 
@@ -35,7 +39,7 @@ namespace npar::driver {
 namespace {
 
 /// What is printed. `Summary` is the command without a view's name.
-enum class InspectView { Summary, Why, Annotate, Saved, Bytes, Hosts, Compare, Actual };
+enum class InspectView { Summary, Why, Annotate, Saved, Bytes, Hosts, Layout, Compare, Actual };
 
 struct InspectFlags {
   ModelOptions model;
@@ -43,6 +47,7 @@ struct InspectFlags {
   const foreign::ForeignProgram *as = nullptr; ///< null: not given
   std::vector<std::string> compare, comparePlans, compareSettings;
   int64_t hosts = 0, perHost = 0;
+  std::optional<int64_t> rank;
   std::optional<std::string> place;
   bool json = false;
 };
@@ -110,18 +115,58 @@ Outcome<show::MeasuredRun> loadActual(const std::string &path, const program::Pr
   return std::move(*actual);
 }
 
+using Places = std::vector<std::vector<int64_t>>; ///< the ranks of each host
+
+/// Hosts from --hosts and --per-host, else those of --machine; none where no flag says.
+Outcome<std::vector<program::HostRoom>> hostRooms(const InspectFlags &flags, const program::Program &program) {
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < flags.hosts; ++host)
+    rooms.push_back({std::to_string(host), flags.perHost});
+  if (!rooms.empty() || !flags.model.machine)
+    return rooms;
+  Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
+  if (!machine.ok())
+    return machine.code();
+  return reported(planner::roomsFor(*machine, program::worldOf(program), 0));
+}
+
+Outcome<Places> placesOf(const program::Program &program, const program::PlaceWords &words, const std::vector<program::HostRoom> &rooms) {
+  engine::Result<Places> places = placeOnHosts(program, words, rooms);
+  if (!places.ok())
+    return fail(places.status());
+  return std::move(*places);
+}
+
 /// The ranks placed on hosts, and what they send each other there.
 Outcome<show::HostTraffic> placeRanks(const InspectFlags &flags, const program::Program &program) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  std::vector<program::HostRoom> rooms;
-  for (int64_t host = 0; host < flags.hosts; ++host)
-    rooms.push_back({std::to_string(host), flags.perHost});
-  engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, rooms);
+  Outcome<std::vector<program::HostRoom>> rooms = hostRooms(flags, program);
+  if (!rooms.ok())
+    return rooms.code();
+  Outcome<Places> places = placesOf(program, *words, *rooms);
   if (!places.ok())
-    return fail(places.status());
+    return places.code();
   return show::hostTraffic(program, *words, std::move(*places));
+}
+
+/// Where everything is. Without hosts, the ranks have no place on any.
+Outcome<show::Layout> layOut(const InspectFlags &flags, const program::Program &program) {
+  if (int64_t world = program::worldOf(program); flags.rank && *flags.rank >= world)
+    return fail(ExitCode::Usage, fmt::format("--rank {} is out of range: the plan has {} ranks (0 to {})", *flags.rank, world, world - 1));
+  Outcome<program::PlaceWords> words = placeWords(flags.place, program);
+  if (!words.ok())
+    return words.code();
+  Outcome<std::vector<program::HostRoom>> rooms = hostRooms(flags, program);
+  if (!rooms.ok())
+    return rooms.code();
+  if (rooms->empty())
+    return show::layoutOf(program, {});
+  Outcome<Places> places = placesOf(program, *words, *rooms);
+  if (!places.ok())
+    return places.code();
+  return show::layoutOf(program, *places);
 }
 
 /// Activations that the backward pass needs, from the model's text: a compiled program has buffers, not what gradients use.
@@ -195,12 +240,44 @@ ExitCode writePictures(const InspectFlags &flags, const show::View &first, const
   return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, show::viewTrace(first));
 }
 
+/// Ranks and what they store, of one rank or of all.
+ExitCode showLayout(const InspectFlags &flags, const program::Program &program) {
+  Outcome<show::Layout> layout = layOut(flags, program);
+  if (!layout.ok())
+    return layout.code();
+  if (!flags.svg.empty())
+    if (ExitCode code = writeText(flags.svg, show::layoutSvg(*layout)); code != ExitCode::Good)
+      return code;
+  if (flags.json) {
+    OrderedJson json = show::summaryJson(show::summarize(program));
+    show::addView(json, show::viewOf(program));
+    json["layout"] = show::layoutJson(*layout, flags.rank);
+    printJson(std::move(json));
+  } else {
+    std::cout << (flags.rank ? show::rankLayoutText(*layout, *flags.rank) : show::layoutText(*layout));
+  }
+  return ExitCode::Good;
+}
+
+/// Flags of the views hosts and layout that say nothing without others.
+ExitCode checkHostFlags(const InspectFlags &flags, InspectView view) {
+  if (view != InspectView::Layout)
+    return ExitCode::Good;
+  if ((flags.hosts > 0) != (flags.perHost > 0))
+    return fail(ExitCode::Usage, flags.hosts > 0 ? "--hosts needs --per-host K" : "--per-host needs --hosts N");
+  if (flags.place && flags.hosts == 0 && !flags.model.machine)
+    return fail(ExitCode::Usage, "--place needs hosts: --hosts N and --per-host K, or --machine NAME");
+  return ExitCode::Good;
+}
+
 ExitCode inspect(const InspectFlags &flags, InspectView view) {
   for (const std::string &setting : flags.compareSettings)
     if (!models::settingOf(setting))
       return fail(ExitCode::Usage, "--compare-set takes KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
   if (view == InspectView::Compare && flags.compare.empty() && flags.comparePlans.empty() && flags.compareSettings.empty())
     return fail(ExitCode::Usage, "nothing to compare with: give another model or program, --compare-plan NAME or --compare-set KEY=VALUE");
+  if (ExitCode code = checkHostFlags(flags, view); code != ExitCode::Good)
+    return code;
   FileClaims files;
   if (ExitCode code = claimFiles(flags, files); code != ExitCode::Good)
     return code;
@@ -214,6 +291,8 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
+  if (view == InspectView::Layout)
+    return showLayout(flags, program);
   std::optional<show::HostTraffic> traffic;
   if (view == InspectView::Hosts) {
     Outcome<show::HostTraffic> placed = placeRanks(flags, program);
@@ -246,6 +325,8 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
     show::addView(json, views[0]);
     if (traffic)
       json["placement"] = show::hostTrafficJson(*traffic);
+    if (view == InspectView::Bytes)
+      json["model_bytes"] = show::modelBytesJson(program);
     for (size_t i = 1; i < views.size(); ++i)
       json["compared"].push_back(show::comparedJson(views[i]));
     if (actual)
@@ -343,12 +424,23 @@ Command addInspectCommand(CLI::App &driver) {
           "bytes gpt2 --set zero=3");
   CLI::App *hosts = addView("hosts", InspectView::Hosts, "show which ranks each host has, and the bytes inside and between hosts",
                             "hosts gpt2 --hosts 2 --per-host 4 --place spread");
-  hosts->add_option("--hosts", flags->hosts, "number of hosts")->type_name("N")->check(wholeNumber(1, int64_t{1} << 20))->required();
-  hosts->add_option("--per-host", flags->perHost, "ranks on each host")
-      ->type_name("K")
-      ->check(wholeNumber(1, int64_t{1} << 20))
-      ->required();
-  addPlaceTo(*hosts, flags->place);
+  CLI::App *layout =
+      addView("layout", InspectView::Layout,
+              "show which ranks share the model, the blocks of each stage, and the part of each parameter that a rank stores",
+              "layout gpt2 --hosts 2 --per-host 8");
+  for (CLI::App *inner : {hosts, layout}) {
+    CLI::Option *number =
+        inner->add_option("--hosts", flags->hosts, "number of hosts")->type_name("N")->check(wholeNumber(1, int64_t{1} << 20));
+    CLI::Option *each =
+        inner->add_option("--per-host", flags->perHost, "ranks on each host")->type_name("K")->check(wholeNumber(1, int64_t{1} << 20));
+    if (inner == hosts)
+      number->required(), each->required();
+    addPlaceTo(*inner, flags->place);
+  }
+  layout->add_option("--rank", flags->rank, "list all that one rank stores")->type_name("R")->check(wholeNumber(0, int64_t{1} << 40));
+  layout->add_option("--svg", flags->svg, "draw the ranks, and the part of the model that each stores")
+      ->type_name("FILE.svg")
+      ->check(notEmpty());
   CLI::App *compare = addView("compare", InspectView::Compare, "show two or more plans or programs on one time axis",
                               "compare gpt2 --set mesh.pp=4 --compare-set schedule=gpipe");
   compare->add_option("OTHER", flags->compare, "more compiled programs, or model files compiled with the same flags");

@@ -1,5 +1,5 @@
 // Ranks together own every element of a variable exactly once, whether it is split, padded or divided into flat shares.
-#include "engine/runtime/OwnedPieces.h"
+#include "engine/program/OwnedPieces.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/PieceRuns.h"
@@ -34,7 +34,7 @@ std::vector<std::vector<uint64_t>> elementsOf(const KeptPiece &kept) {
   buffer.Finish(program::Program::Pack(buffer, &builder.program));
   const auto &program = *flatbuffers::GetRoot<program::Program>(buffer.GetBufferPointer());
   std::vector<std::vector<uint64_t>> ranks(6);
-  for (const OwnedPiece &piece : ownedPieces(program, {0, 1, 2, 3, 4, 5})) {
+  for (const program::OwnedPiece &piece : program::ownedPieces(program, {0, 1, 2, 3, 4, 5})) {
     for (uint64_t place = piece.begin; place < piece.end; ++place) {
       uint64_t rest = place, element = 0, stride = 1;
       for (size_t d = piece.shape.size(); d-- > 0;) {

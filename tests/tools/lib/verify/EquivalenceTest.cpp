@@ -76,9 +76,9 @@ public:
   engine::Status writeFrom(const std::string &, const engine::ElementSource &) override { return {}; }
   engine::Result<std::vector<double>> readResult(const std::string &, uint64_t, uint64_t) const override { return std::vector<double>(); }
   engine::Status initialise(const std::string &) override { return {}; }
-  engine::Status readPieces(const std::vector<engine::OwnedPiece> &, uint8_t *) const override { return {}; }
+  engine::Status readPieces(const std::vector<program::OwnedPiece> &, uint8_t *) const override { return {}; }
   engine::Result<std::vector<engine::HostPiece>> hostPieces(const std::string &) const override { return std::vector<engine::HostPiece>(); }
-  engine::Result<std::vector<engine::ElementsHash>> hashPieces(const std::vector<engine::OwnedPiece> &) const override {
+  engine::Result<std::vector<engine::ElementsHash>> hashPieces(const std::vector<program::OwnedPiece> &) const override {
     return std::vector<engine::ElementsHash>();
   }
   std::optional<npar::program::ProductOrder> productOrder() const override { return std::nullopt; }

@@ -1,15 +1,15 @@
 // Turns a class's pieces into rectangles of logical elements: padding is cut off, and shares count elements without it.
-#include "engine/runtime/OwnedPieces.h"
+#include "engine/program/OwnedPieces.h"
 
 #include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
 
 #include <algorithm>
 
-namespace npar::engine {
-
-using namespace program;
+namespace npar::program {
 
 bool outlivesStep(const Variable &variable) {
   switch (variable.kind()) {
@@ -21,6 +21,25 @@ bool outlivesStep(const Variable &variable) {
     return false;
   }
   return false;
+}
+
+bool isStored(const Program &program, uint32_t index) {
+  const Variable &variable = *program.variables()->Get(index);
+  return outlivesStep(variable) && (variable.kind() != VariableKind::Parameter || masterOf(program, index) < 0);
+}
+
+uint64_t bytesOfWhole(const Variable &variable) {
+  uint64_t bytes = sizeOf(variable.type());
+  for (int64_t size : *variable.shape())
+    bytes *= static_cast<uint64_t>(size);
+  return bytes;
+}
+
+uint64_t storedBytes(const Program &program) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < program.variables()->size(); ++i)
+    bytes += isStored(program, i) ? bytesOfWhole(*program.variables()->Get(i)) : 0;
+  return bytes;
 }
 
 bool ownsPiece(const Program &program, const std::vector<int64_t> &coordinates, const RankClass &rankClass, const Piece &piece) {
@@ -54,9 +73,9 @@ static uint64_t validAmong(uint64_t count, const std::vector<int64_t> &local, co
   return before;
 }
 
-static OwnedPiece ownedPiece(const Program &program, int64_t rank, const std::vector<int64_t> &coordinates, const Piece &piece) {
+OwnedPiece keptPiece(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece) {
   OwnedPiece owned;
-  owned.variable = piece.variable(), owned.rank = rank;
+  owned.variable = piece.variable(), owned.rank = rankAt(program, coordinates);
   std::vector<int64_t> local;
   uint64_t kept = 1;
   bool empty = false;
@@ -87,7 +106,7 @@ static std::vector<OwnedPiece> piecesOf(const Program &program, const std::vecto
     const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));
     for (const Piece *piece : *rankClass.pieces())
       if (outlivesStep(*program.variables()->Get(piece->variable())) && (!owned || ownsPiece(program, coordinates, rankClass, *piece)))
-        if (OwnedPiece kept = ownedPiece(program, rank, coordinates, *piece); kept.elements() > 0)
+        if (OwnedPiece kept = keptPiece(program, coordinates, *piece); kept.elements() > 0)
           all.push_back(std::move(kept));
   }
   return all;
@@ -101,4 +120,4 @@ std::vector<OwnedPiece> keptPieces(const Program &program, const std::vector<int
   return piecesOf(program, ranks, /*owned=*/false);
 }
 
-} // namespace npar::engine
+} // namespace npar::program
