@@ -127,10 +127,11 @@ Status refuseOthers(const Environment &environment) {
     if (!process || !numberIn(process) || (other.variables.processes && (!count || *count < 2)))
       continue;
     std::string said = std::string(other.variables.process) + "=" + process;
-    if (count)
-      said += std::string(", ") + other.variables.processes + "=" + processes;
+    std::string counted = "several";
+    if (processes)
+      counted = processes, said += std::string(", ") + other.variables.processes + "=" + processes;
     return Status::badInput(
-        std::string(other.name) + " has started " + (count ? std::to_string(*count) : "several") + " processes (" + said +
+        std::string(other.name) + " has started " + counted + " processes (" + said +
         "), and its variables do not tell where process 0 is: set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in each "
         "process, start npar with mpiexec or torchrun, or with --alone to run each process separately");
   }
