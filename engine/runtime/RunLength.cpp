@@ -71,7 +71,7 @@ Result<KnownRate> knownRate(const LearningRate &rate, const RunLength &run) {
 
 /// "12 steps", with "(0.1 epochs)" if the text has another unit.
 std::string lengthText(double steps, const RateLength &length) {
-  std::string text = fmt::format("{:.6g} step{}", steps, steps == 1 ? "" : "s");
+  std::string text = fmt::format("{} step{}", std::round(1000 * steps) / 1000, steps == 1 ? "" : "s");
   if (length.unit() == LengthUnit::Epochs)
     text += fmt::format(" ({} epoch{})", length.count(), length.count() == 1 ? "" : "s");
   if (length.unit() == LengthUnit::Run)
