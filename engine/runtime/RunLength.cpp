@@ -35,7 +35,7 @@ bool uses(const LearningRate &rate, LengthUnit unit) {
   return std::any_of(lengths.begin(), lengths.end(), [&](const RateLength *each) { return each->unit() == unit; });
 }
 
-/// What a rate is once the run is known; lengths in steps of its batch.
+/// The lengths of a rate in a known run, in steps of its batch.
 struct KnownRate {
   double offset = 0, warmup = 0, steps = 0, every = 1;
 };

@@ -225,7 +225,7 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
   return reported(checkpoints.goOn(program, *data, shape));
 }
 
-/// Checks that the run's length fits the learning rates and the intervals of flags, and says what both come to.
+/// Checks that the run's length fits the learning rates and the intervals of flags, and reports both in steps.
 Status checkLength(const RunFlags &flags, const program::Program &program, const RunClock &clock) {
   for (auto [flag, interval] : {std::pair("--eval-every", &flags.evalEvery), std::pair("--checkpoint-every", &flags.every)})
     if (interval->isInEpochs() && !clock.hasEpochs())
