@@ -36,7 +36,7 @@ struct LearningRate {
   Length warmup, steps;
   double factor = 1; ///< multiplies the rate once in `every` steps, if hasFactor()
   Length every = {1};
-  std::optional<ScaledRate> scaled; ///< what the peak was made of
+  std::optional<ScaledRate> scaled; ///< the factors of the peak
 
   bool hasFactor() const { return kind == ScheduleKind::Step || kind == ScheduleKind::Exponential; }
   bool hasEnd() const { return kind == ScheduleKind::Linear || kind == ScheduleKind::Cosine; }

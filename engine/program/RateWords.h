@@ -8,8 +8,8 @@ namespace npar::program {
 
 struct Program;
 
-/// What each learning rate with a `word` has, in this order, as the bits of float64. Lengths are in steps of the run's batch. `Offset` is
-/// added to the number of the step, so that a training that continues with another batch is where its data are.
+/// The words of a learning rate with a `word`, in this order, each the bits of a float64. Lengths are in steps of the run's batch. `Offset`
+/// is added to the number of the step, so that a training that continues with another batch is where its data are.
 enum class RateWord { Offset, Warmup, Steps, Every };
 constexpr int rateWords = 4;
 

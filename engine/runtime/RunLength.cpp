@@ -35,7 +35,7 @@ bool uses(const LearningRate &rate, LengthUnit unit) {
   return std::any_of(lengths.begin(), lengths.end(), [&](const RateLength *each) { return each->unit() == unit; });
 }
 
-/// What a rate is once the run is known; lengths in steps of its batch.
+/// The lengths of a rate in a known run, in steps of its batch.
 struct KnownRate {
   double offset = 0, warmup = 0, steps = 0, every = 1;
 };
@@ -71,7 +71,7 @@ Result<KnownRate> knownRate(const LearningRate &rate, const RunLength &run) {
 
 /// "12 steps", with "(0.1 epochs)" if the text has another unit.
 std::string lengthText(double steps, const RateLength &length) {
-  std::string text = fmt::format("{:.6g} step{}", steps, steps == 1 ? "" : "s");
+  std::string text = fmt::format("{} step{}", std::round(1000 * steps) / 1000, steps == 1 ? "" : "s");
   if (length.unit() == LengthUnit::Epochs)
     text += fmt::format(" ({} epoch{})", length.count(), length.count() == 1 ? "" : "s");
   if (length.unit() == LengthUnit::Run)

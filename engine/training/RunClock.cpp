@@ -48,7 +48,7 @@ Status RunClock::start(const engine::DataSource &source, int64_t batch, int64_t 
 double RunClock::epochsAfter(int64_t steps) const {
   if (!hasEpochs())
     return 0;
-  // How the steps of earlier runs were spread is not known if their batch was another.
+  // Steps before the first count evenly: the batches of earlier runs are not known.
   if (steps < first)
     return epochsAfter(first) * static_cast<double>(steps) / static_cast<double>(first);
   const int64_t position = data->position(steps), samples = data->samples();

@@ -10,7 +10,7 @@
 
 namespace npar::training {
 
-/// How often something happens: after every so many steps, or epochs.
+/// The period of something that a run repeats, in steps or in epochs.
 struct Interval {
   Interval() = default;
   explicit Interval(int64_t steps) : count(static_cast<double>(steps)) {}
@@ -43,7 +43,7 @@ public:
   std::optional<double> epochs() const { return asked; }
   bool hasEpochs() const { return perEpoch > 0; }
   double stepsPerEpoch() const { return perEpoch; }
-  /// Passes over the data after so many steps, with a fraction.
+  /// Passes over the data after `steps` steps, with a fraction.
   double epochsAfter(int64_t steps) const;
   /// True if `interval` ends with step number `done`, counted from 1.
   bool isDue(const Interval &interval, int64_t done) const {

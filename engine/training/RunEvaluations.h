@@ -45,7 +45,7 @@ public:
   /// Starts the session, which allocates the memory.
   engine::Status open(job::Processes &processes, const engine::SessionOptions &options);
 
-  /// True if an evaluation is due after `done` steps: every so many steps or epochs, and after the last step.
+  /// True if an evaluation is due after `done` steps: at the end of each interval, and after the last step.
   bool isDue(int64_t done) const { return wanted() && (plan.clock.isDue(plan.every, done) || done == plan.clock.steps()); }
   /// Sets the best earlier evaluation, after `step` steps, of a training that resumes at step `from`.
   void goOn(int64_t step, double value, int64_t from);

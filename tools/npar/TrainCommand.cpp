@@ -164,7 +164,7 @@ RunClock clockOf(const RunFlags &flags, const program::Program *root) {
   return RunClock(flags.steps.value_or(RunFlags::defaultSteps), isOfBlock ? std::optional(root->epochs()) : flags.epochs);
 }
 
-/// How often to evaluate: by the flag, or else after each epoch of a run over epochs that has what it takes.
+/// The interval of evaluations: that of the flag, or else an epoch, if the run counts epochs and has data to evaluate on.
 Result<Interval> evaluationInterval(const RunFlags &flags, const program::Program &root, const RunClock &clock) {
   if (flags.evalEvery.isGiven())
     return flags.evalEvery;

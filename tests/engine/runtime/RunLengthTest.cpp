@@ -1,6 +1,6 @@
 // Lengths of learning rates as steps of a run, and in words.
-#include "engine/program/RateWords.h"
 #include "engine/runtime/RunLength.h"
+#include "engine/program/RateWords.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Steps and epochs of a run, for each treatment of an epoch's last samples, also after a resume with another batch.
-#include "engine/data/SampleOrder.h"
 #include "engine/training/RunClock.h"
+#include "engine/data/SampleOrder.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,7 @@ namespace {
 /// Positions of `count` samples in batches of `rows`, without any sample.
 class Positions final : public DataSource {
 public:
-  Positions(int64_t count, int64_t rows, LastBatch last)
-      : order({Order::Sequential, last, 0, {count}, {}, rows}), rows(rows) {}
+  Positions(int64_t count, int64_t rows, LastBatch last) : order({Order::Sequential, last, 0, {count}, {}, rows}), rows(rows) {}
   Batch batch(int64_t) const override { return {}; }
   void goOnFrom(int64_t step, int64_t taken) override { order.goOnFrom(step, taken); }
   int64_t position(int64_t step) const override { return order.position(step); }

@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -235,7 +236,7 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
   return reported(checkpoints.goOn(program, *data, shape));
 }
 
-/// Checks that the run's length fits the learning rates and the intervals of flags, and says what both come to.
+/// Checks that the run's length fits the learning rates and the intervals of flags, and reports both in steps.
 Status checkLength(const RunFlags &flags, const program::Program &program, const RunClock &clock) {
   for (auto [flag, interval] : {std::pair("--eval-every", &flags.evalEvery), std::pair("--checkpoint-every", &flags.every)})
     if (interval->isInEpochs() && !clock.hasEpochs())
@@ -244,9 +245,9 @@ Status checkLength(const RunFlags &flags, const program::Program &program, const
   if (flags.quiet)
     return {};
   if (clock.epochs())
-    printRemark(fmt::format("{}{} epoch{}: {} steps, an epoch takes {:.6g}",
+    printRemark(fmt::format("{}{} epoch{}: {} steps, an epoch takes {}",
                             flags.epochs ? "" : fmt::format("train block '{}' asks for ", program.train()->str()), *clock.epochs(),
-                            *clock.epochs() == 1 ? "" : "s", clock.steps(), clock.stepsPerEpoch()));
+                            *clock.epochs() == 1 ? "" : "s", clock.steps(), std::round(1000 * clock.stepsPerEpoch()) / 1000));
   for (const std::string &text : engine::rateTexts(program, clock.length()))
     printRemark(text);
   return {};
