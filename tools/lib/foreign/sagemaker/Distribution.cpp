@@ -18,7 +18,7 @@ const ForeignEntry *parameter(Reading &in, const char *key) { return in.find(std
 
 bool isOn(Reading &in, const char *key) { return in.isTrue(in.find(key)); }
 
-/// Reads the script's arguments: those of the Trainer's example scripts, else the few that most scripts have.
+/// Reads the script's arguments, as the Trainer's settings if they are; else the few that most scripts have.
 void readScript(Reading &in) {
   ForeignRun &run = in.run;
   std::vector<ForeignEntry> own;
