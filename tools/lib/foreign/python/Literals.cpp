@@ -76,10 +76,12 @@ public:
 private:
   /// The map with one more key, or another value of a key; unknown if it is too large.
   void add(Value &map, const std::string &key, const ValuePointer &value, dsl::Location at) {
+    if (map.kind != Kind::Map)
+      return;
     work += map.entries.size() + 1;
-    if (map.kind == Kind::Map && map.entries.size() >= largestMap)
-      map.kind = Kind::Unknown, map.why.why = "a dictionary of more than 2000 keys", map.why.at = at;
-    if (map.kind == Kind::Map)
+    if (map.entries.size() >= largestMap)
+      map.kind = Kind::Unknown, map.why.why = "a dictionary of more than 2000 keys", map.why.help = howToGive, map.why.at = at;
+    else
       map = with(std::move(map), key, value, at);
   }
   Value merged(Value map, const Value &other) {
@@ -127,7 +129,8 @@ private:
     toStatementsEnd();
   }
 
-  /// Passes the first line of a block. Names that it binds become unknown: the variable of a loop, arguments of a function, names set in the line.
+  /// Passes the first line of a block. Names that it binds become unknown: the variable of a loop, arguments of a function, names set in
+  /// the line.
   void unbind() {
     for (bool isLoop = is("for"); !endsStatement(); ++place) {
       isLoop = isLoop && !is("in");
@@ -212,6 +215,8 @@ private:
     ValuePointer given = value();
     const ValuePointer *before = find(name);
     ValuePointer changed = isKnown && before ? changedAt(*before, keys, 0, given) : nullptr;
+    if (before && (*before)->kind == Kind::Unknown)
+      changed = *before; // for its own reason
     bind(changed ? changed : unknown("a change of '" + name.substr(0, 60) + "' that npar does not follow", given->at));
     return true;
   }
