@@ -104,8 +104,8 @@ class SageMakerTest(DriverTest):
             with self.subTest(way):
                 run = self.run_of(ESTIMATOR[:start] + f"distribution={way},\n" + ESTIMATOR[end:])
                 self.assertEqual((run["mesh"]["dp"], run["batch"], run["zero"]), (ranks, 64 * ranks, 0))
-        for way, message in (('{"parameter_server": {"enabled": True}}', "npar has no parameter servers"), ("{}", "the file does not say how processes work together"),
-                             ("ways[0]", "the file does not say how processes work together")):
+        for way, message in (('{"parameter_server": {"enabled": True}}', "npar has no parameter servers"), ("{}", "the file leaves open how processes work together"),
+                             ("ways[0]", "the file leaves open how processes work together")):
             self.assertIn(message, self.error(ESTIMATOR[:start] + f"distribution={way},\n" + ESTIMATOR[end:]))
 
     def test_notebooks_and_json(self):

@@ -95,8 +95,7 @@ void readProcesses(Reading &in, const ForeignHints &hints, bool isModelParallel)
   if (hints.world > 0)
     return;
   if (!usesMpi && !usesLibrary && !usesTorch && !usesDdp && !usesMirrors && !isModelParallel) {
-    in.diagnostics
-        .error(run.placeOf("world"), "the file does not say how processes work together: it has no `distribution` that is enabled")
+    in.diagnostics.error(run.placeOf("world"), "the file leaves open how processes work together: no `distribution` is enabled")
         .help(run.placeOf("world"), "give --world N, the number of processes, if the training script starts them itself");
     return;
   }
