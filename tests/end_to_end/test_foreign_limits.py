@@ -102,7 +102,7 @@ RUNS = [
     ("open_calls.py", ESTIMATOR + "a=" + "f(" * 300_000, (1,), "which is no literal"),
     ("colons.py", ESTIMATOR + "a=" + "[:" * 300_000, (1,), "which is no literal"),
     ("sums.py", "n = 1" + " + 1" * 200_000 + "\n" + ESTIMATOR + "instance_count=n)", (0,), ""),
-    ("wide.py", ESTIMATOR + "environment={" + ", ".join(f"'k{i}': 1" for i in range(60_000)) + "})", (1,), "a dictionary of more than 2000 keys"),
+    ("wide.py", ESTIMATOR + "hyperparameters={" + ", ".join(f"'k{i}': 1" for i in range(60_000)) + "})", (1,), "a dictionary of more than 2000 keys"),
     ("sets.py", "a = {}\n" + "".join(f"a['k{i}'] = 1\n" for i in range(50_000)) + ESTIMATOR + "hyperparameters=a)", (1,), "a dictionary of more than 2000 keys"),
     ("items.py", ESTIMATOR + "tags=[" + "1," * 400_000 + "])", (0, 1), ""),
     ("doubling.py", doubling(30) + ESTIMATOR + "hyperparameters=a29)", (1,), "the most that are read"),
