@@ -21,8 +21,8 @@ SECONDS = 300  # limit for a hang: measuring a machine takes one minute alone, s
 
 # Pages whose steps are followed: all in the long form, otherwise the first SAMPLED ones.
 PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/LAYOUT.md", "tools/TRAINING.md", "tools/EVALUATION.md", "tools/VERIFY.md", "tools/PLANNING.md",
-         "tools/SWEEPS.md", "tools/TUNING.md", "tools/FOREIGN.md", "tools/COMMON.md", "tools/HUGGINGFACE.md", "tools/PROCESSES.md", "tools/LIMITS.md",
-         "tools/CHEATSHEET.md"]  # fmt: skip
+         "tools/SWEEPS.md", "tools/TUNING.md", "tools/FOREIGN.md", "tools/FOREIGN_HUGGINGFACE.md", "tools/COMMON.md", "tools/HUGGINGFACE.md",
+         "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
 # Commands that precede the examples of the help.
 DONE = [
     "npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 --data book.txt --tokens bytes --steps 2"

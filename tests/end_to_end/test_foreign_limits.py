@@ -21,6 +21,7 @@ MODEL = "pretrain_gpt.py --num-layers $L --hidden-size 256 --num-attention-heads
 YAML = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 TOML = "[model]\nname = 'llama3'\nflavor = '8B'\n"
 SMALL_LLAMA = ROOT / "tests" / "end_to_end" / "foreign" / "small.json"
+ESTIMATOR = "job = PyTorch(entry_point='t.py', instance_type='ml.p3.16xlarge', distribution={'mpi': {'enabled': True}}, "
 LLAMA = '{"model_type": "llama", "hidden_size": 64, %s}'
 
 
@@ -39,6 +40,11 @@ def empty_maps(levels):
     lines = ["a0: &a0 {x: , y: }"]
     lines += [f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}" for i in range(1, levels)]
     return YAML + "\n".join(lines) + "\n"
+
+
+def doubling(levels):
+    """Dictionaries, each of which names the one before twice."""
+    return "a0 = {'x': 1}\n" + "".join(f"a{i} = {{'p': a{i - 1}, 'q': a{i - 1}}}\n" for i in range(1, levels))
 
 
 # File, content, accepted exit codes, expected message (with exit code 1).
@@ -92,6 +98,17 @@ RUNS = [
     ("braces.toml", "a.b.c.d.e.f.g.h = " + "{a.b.c.d.e.f.g.h = " * 30 + "1" + "}" * 30 + "\n", (1,), "nested more than 32 deep"),
     ("many.toml", "".join(f"k{i} = 1\n" for i in range(60_000)), (1,), "the most that are read"),
     ("nan.toml", TOML + "[training]\nmax_norm = nan\n", (1,), "must be a number"),
+    ("open_lists.py", ESTIMATOR + "a=" + "[" * 300_000, (1,), "which is no literal"),
+    ("open_calls.py", ESTIMATOR + "a=" + "f(" * 300_000, (1,), "which is no literal"),
+    ("colons.py", ESTIMATOR + "a=" + "[:" * 300_000, (1,), "which is no literal"),
+    ("sums.py", "n = 1" + " + 1" * 200_000 + "\n" + ESTIMATOR + "instance_count=n)", (0,), ""),
+    ("wide.py", ESTIMATOR + "hyperparameters={" + ", ".join(f"'k{i}': 1" for i in range(60_000)) + "})", (1,), "a dictionary of more than 2000 keys"),
+    ("sets.py", "a = {}\n" + "".join(f"a['k{i}'] = 1\n" for i in range(50_000)) + ESTIMATOR + "hyperparameters=a)", (1,), "a dictionary of more than 2000 keys"),
+    ("items.py", ESTIMATOR + "tags=[" + "1," * 400_000 + "])", (0, 1), ""),
+    ("doubling.py", doubling(30) + ESTIMATOR + "hyperparameters=a29)", (1,), "the most that are read"),
+    ("nested.py", "a0 = 1\n" + "".join(f"a{i} = [a{i - 1}]\n" for i in range(1, 40_000)) + ESTIMATOR + "tags=a39999)", (0, 1), ""),
+    ("long_text.py", ESTIMATOR + "role='" + "x" * 900_000 + "')", (0, 1), ""),
+    ("cells.ipynb", json.dumps({"cells": [{"cell_type": "code", "source": ["x = 1\n"] * 50_000}], "nbformat": 4, "instance_type": "", "entry_point": ""}), (1,), "no estimator"),
     ("length.toml", TOML + "[training]\nseq_len = 9223372036854775808\n", (1,), "this is no TOML"),
 ]  # fmt: skip
 
@@ -151,7 +168,7 @@ class ForeignLimitsTest(DriverTest):
             with self.subTest(name=name):
                 self.write(name, content)
                 flags = ["--world", 8, "--machine", "dgx-a100", "--print-plan"]
-                if name.endswith((".json", ".yaml")):
+                if name.endswith((".json", ".yaml", ".py")):
                     flags += ["--model-config", small]
                 if name.endswith(".sh"):  # whatever the first line looks like
                     flags += ["--from-format", "megatron"]

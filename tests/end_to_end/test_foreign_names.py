@@ -10,9 +10,9 @@ from driver import REFERENCE, ROOT, DriverTest
 FOLDER = ROOT / "tools" / "lib" / "foreign"
 LISTED = json.loads((REFERENCE / "foreign_names.json").read_text())
 TABLES = {"megatron": "megatron/Names.cpp", "torchtitan": "TorchtitanNames.cpp", "deepspeed": "DeepSpeedNames.cpp", "accelerate": "AccelerateNames.cpp",
-          "huggingface": "huggingface/Names.cpp"}
+          "huggingface": "huggingface/Names.cpp", "sagemaker": "sagemaker/Names.cpp"}
 READERS = {"megatron": "megatron/*.cpp", "torchtitan": "Torchtitan*.cpp", "deepspeed": "DeepSpeed*.cpp", "accelerate": "Accelerate.cpp",
-           "huggingface": "huggingface/*.cpp"}
+           "huggingface": "huggingface/*.cpp", "sagemaker": "sagemaker/*.cpp"}
 ROW = re.compile(r'\{Part::(\w+), (nullptr|"(?:[^"\\]|\\.)*"),((?:\s*"[^"]*")+)\}')
 
 

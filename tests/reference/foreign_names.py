@@ -157,6 +157,24 @@ def accelerate():
     return names
 
 
+def sagemaker():
+    """The parameters that the documentation of SageMaker's Python SDK and of its library for model parallelism has, with their defaults."""
+    names = {"instance_count": "", "instance_type": "", "entry_point": "", "role": "", "hyperparameters.*": "", "mpi.enabled": "false", "mpi.processes_per_host": "",
+             "mpi.custom_mpi_options": "", "smdistributed.dataparallel.enabled": "false", "smdistributed.dataparallel.custom_mpi_options": "",
+             "smdistributed.modelparallel.enabled": "false", "torch_distributed.enabled": "false", "pytorchddp.enabled": "false", "pytorchddp.custom_mpi_options": "",
+             "parameter_server.enabled": "false", "multi_worker_mirrored_strategy.enabled": "false"}
+    parameters = """partitions pipeline_parallel_degree microbatches=1 pipeline=interleaved optimize=memory placement_strategy=cluster auto_partition=true default_partition=0
+        tensor_parallel_degree=1 fp16_params=false shard_optimizer_state=false prescaled_batch=false skip_tracing=false contiguous=true horovod=false memory_weight ddp=false
+        active_microbatches deterministic_server=false offload_activations=false activation_loading_horizon=4 fp16=false bf16=false sharded_data_parallel_degree=1
+        sdp_reduce_bucket_size=500000000 sdp_param_persistence_threshold=1000000 sdp_max_live_parameters=1000000000 sdp_hierarchical_allgather=true sdp_gradient_clipping=1.0
+        hybrid_shard_degree=0 sm_activation_offloading=false fsdp_cache_flush_warnings=false allow_empty_shards=false context_parallel_degree=1 cp_comm_type=p2p
+        expert_parallel_degree=1 random_seed=12345"""
+    for name in parameters.split():
+        key, _, default = name.partition("=")
+        names["smdistributed.modelparallel.parameters." + key] = default
+    return names
+
+
 def huggingface(files):
     """The fields of the installed TrainingArguments, and those of the classes of arguments in other files, which are not run."""
     from transformers import TrainingArguments
@@ -189,6 +207,7 @@ def main():
         "accelerate": {"version": version("accelerate"), "names": accelerate()},
         "deepspeed": {"version": version("deepspeed"), "names": deepspeed()},
         "huggingface": {"version": version("transformers"), "names": huggingface(options.huggingface)},
+        "sagemaker": {"version": "2 (1.11 and 2 of the library for model parallelism)", "names": sagemaker()},
         "torchtitan": {"version": "eeca21577", "names": torchtitan(options.torchtitan)},
         "megatron": {"version": "d98e8a64dd", "names": megatron(options.megatron)},
     }

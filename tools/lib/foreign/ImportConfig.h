@@ -15,8 +15,8 @@ struct ImportOptions {
   std::string head = {};            ///< ending of the class to take instead of the file's: "ForMaskedLM"; empty: the file's
 };
 
-/// The first of a family's classes that ends with `head`, as a list; "ForCausalLM" also means "LMHeadModel", GPT-2's name for it. BadInput
-/// if there is none. `what`: names the configuration.
+/// The first class of a family that ends with `head`, as a list; "ForCausalLM" also means "LMHeadModel", the name in GPT-2. BadInput if the
+/// family has no such class. `what` names the configuration in the message.
 engine::Result<std::vector<std::string>> classesWith(const std::string &head, const std::vector<std::string> &classes,
                                                      const std::string &what);
 

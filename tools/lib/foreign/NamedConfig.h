@@ -14,7 +14,7 @@ struct NamedConfig {
 };
 
 /// Compares names without their owner, without regard to case, points and dashes. A name without an equal is tried again without the words
-/// that say how the weights were trained ("Chat", "Instruct", "hf"), which leave the sizes as they are, and then without its version.
+/// about the training of the weights ("Chat", "Instruct", "hf"), which leave the sizes as they are, and then without its version.
 /// `head`: as in ImportOptions. Nothing for an unknown name.
 engine::Result<std::optional<NamedConfig>> namedConfig(const std::string &name, const std::string &head);
 

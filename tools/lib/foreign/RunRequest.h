@@ -1,4 +1,4 @@
-// What a run of another program does besides its plan and its steps: how long it trains, when it evaluates and saves, and its files.
+// Describes what else a run of another program does: how long it trains, when it evaluates and saves, and which files it uses.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace npar::foreign {
 
-/// When something is repeated.
+/// The times at which something is repeated.
 struct Repetition {
   enum class Every { Never, Steps, Epoch } every = Every::Never;
   std::optional<int64_t> steps; ///< for Every::Steps: a whole number of training steps

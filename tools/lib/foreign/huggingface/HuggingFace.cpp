@@ -125,14 +125,11 @@ public:
     return huggingFaceNames().find(key);
   }
   bool isOnlyHere(const std::string &key) const override {
-    static const std::set<std::string> names = {"block_size",
-                                                "dataloader_drop_last",
+    static const std::set<std::string> names = {"dataloader_drop_last",
                                                 "disable_sequence_parallel",
-                                                "do_train",
                                                 "eval_strategy",
                                                 "gradient_checkpointing",
                                                 "lr_scheduler_type",
-                                                "max_grad_norm",
                                                 "model_name_or_path",
                                                 "num_train_epochs",
                                                 "per_device_eval_batch_size",
@@ -141,7 +138,6 @@ public:
                                                 "pipeline_parallel_size",
                                                 "save_strategy",
                                                 "tensor_parallel_size",
-                                                "warmup_ratio",
                                                 "zero_1"};
     return names.count(knownName(key)) != 0;
   }

@@ -30,7 +30,7 @@ void forget(ForeignRun &run, const std::string &words) {
   run.assumed.erase(std::remove_if(run.assumed.begin(), run.assumed.end(), isThat), run.assumed.end());
 }
 
-/// What `accelerate launch` gets from its file: the number of devices, types and shares.
+/// Reads the file of `accelerate launch`: the number of devices, types and shares.
 void readLaunchFile(Reading &in) {
   std::vector<ForeignEntry> entries = in.takeSection(ofTrainersAccelerate);
   in.find("config_file");
@@ -51,7 +51,7 @@ void readDevices(Reading &in, const ForeignHints &hints) {
     run.world = in.whole(world, 0), run.hosts = 0;
   else if (perNode)
     run.world = in.whole(perNode, 1) * in.whole(nodes, 1), run.hosts = 0;
-  if (run.world > 0 || nodes || in.peek("config_file") || in.peek("deepspeed"))
+  if (run.world > 0 || nodes || in.peek("config_file"))
     return;
   run.world = 1;
   run.assumed.push_back("there is one device: no launcher starts the script (with several GPUs on its host the Trainer would use "
@@ -194,7 +194,7 @@ void readNeuron(Reading &in) {
   if (in.isTrue(whole) && run.tp > 1)
     in.leave(whole, "the vocabulary is split over tp");
   if (copies)
-    in.leave(copies, "heads of keys and values are split over tp, and not repeated");
+    in.leave(copies, "heads of keys and values are repeated as far as tp needs it");
   run.gradients = isNarrow(run) && in.isTrue(sums) ? "f32" : "", run.reduce = "";
   if (run.pp == 1)
     return;

@@ -99,7 +99,8 @@ void readRate(Reading &in) {
   if (found)
     training.schedule = {*found, kind ? Origin::File : Origin::Program};
   if (word == "constant" && training.warmup.value > 0) // get_constant_schedule
-    in.leave(in.find("warmup_steps"), "lr_scheduler_type constant has no warm-up"), training.warmup = {0, Origin::Program};
+    in.leave(in.findAny({"warmup_steps", "warmup_ratio"}), "lr_scheduler_type constant has no warm-up"),
+        training.warmup = {0, Origin::Program};
   training.steps = {std::max<int64_t>(steps, 0), steps > 0 ? Origin::File : Origin::Npar};
   if (training.schedule.value == dsl::ScheduleKind::Constant)
     return;

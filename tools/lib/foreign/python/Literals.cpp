@@ -1,4 +1,4 @@
-// A parser for expressions by recursive descent, and for statements by their first words. What it does not know it skips to the next comma
+// Parses expressions by recursive descent, and statements by their first words. Unknown syntax is skipped to the next comma
 // or closing bracket of the same level.
 #include "tools/lib/foreign/python/Literals.h"
 
@@ -16,6 +16,7 @@ using Kind = Value::Kind;
 constexpr size_t deepest = 32;          ///< levels of brackets in the text
 constexpr size_t longestText = 100'000; ///< bytes of a text that is put together
 constexpr size_t largestMap = 2000;     ///< keys
+constexpr size_t longestList = 10'000;  ///< items
 constexpr size_t mostWork = 20'000'000; ///< keys of maps that are compared or copied
 constexpr const char *howToGive = "put the value itself there, in a copy of the file";
 
@@ -75,10 +76,12 @@ public:
 private:
   /// The map with one more key, or another value of a key; unknown if it is too large.
   void add(Value &map, const std::string &key, const ValuePointer &value, dsl::Location at) {
+    if (map.kind != Kind::Map)
+      return;
     work += map.entries.size() + 1;
-    if (map.kind == Kind::Map && map.entries.size() >= largestMap)
-      map.kind = Kind::Unknown, map.why.why = "a dictionary of more than 2000 keys", map.why.at = at;
-    if (map.kind == Kind::Map)
+    if (map.entries.size() >= largestMap)
+      map.kind = Kind::Unknown, map.why.why = "a dictionary of more than 2000 keys", map.why.help = howToGive, map.why.at = at;
+    else
       map = with(std::move(map), key, value, at);
   }
   Value merged(Value map, const Value &other) {
@@ -126,7 +129,8 @@ private:
     toStatementsEnd();
   }
 
-  /// Passes the first line of a block. What it binds is unknown: the variable of a loop, arguments of a function, names set in the line.
+  /// Passes the first line of a block. Names that it binds become unknown: the variable of a loop, arguments of a function, names set in
+  /// the line.
   void unbind() {
     for (bool isLoop = is("for"); !endsStatement(); ++place) {
       isLoop = isLoop && !is("in");
@@ -211,6 +215,8 @@ private:
     ValuePointer given = value();
     const ValuePointer *before = find(name);
     ValuePointer changed = isKnown && before ? changedAt(*before, keys, 0, given) : nullptr;
+    if (before && (*before)->kind == Kind::Unknown)
+      changed = *before; // for its own reason
     bind(changed ? changed : unknown("a change of '" + name.substr(0, 60) + "' that npar does not follow", given->at));
     return true;
   }
@@ -409,6 +415,8 @@ private:
     for (++place; !endsStatement() && !is(isTuple ? ")" : "]");) {
       list.items.push_back(value());
       list.depth = std::max(list.depth, list.items.back()->depth + 1);
+      if (list.items.size() > longestList)
+        return nullptr;
       if (is(","))
         ++place, hasComma = true;
       else if (!is(isTuple ? ")" : "]"))

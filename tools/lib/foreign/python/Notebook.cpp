@@ -1,4 +1,4 @@
-// Finds the code of a notebook in the events of the JSON parser, which say where each string ends.
+// Finds the code of a notebook in the events of the JSON parser. Its position after a string gives the line.
 #include "tools/lib/foreign/python/Tokens.h"
 
 #include "engine/json/Json.h"

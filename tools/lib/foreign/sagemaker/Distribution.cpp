@@ -18,7 +18,7 @@ const ForeignEntry *parameter(Reading &in, const char *key) { return in.find(std
 
 bool isOn(Reading &in, const char *key) { return in.isTrue(in.find(key)); }
 
-/// Reads the script's arguments: those of the Trainer's example scripts, else the few that most scripts have.
+/// Reads the script's arguments, as the Trainer's settings if they are; else the few that most scripts have.
 void readScript(Reading &in) {
   ForeignRun &run = in.run;
   std::vector<ForeignEntry> own;
@@ -95,8 +95,7 @@ void readProcesses(Reading &in, const ForeignHints &hints, bool isModelParallel)
   if (hints.world > 0)
     return;
   if (!usesMpi && !usesLibrary && !usesTorch && !usesDdp && !usesMirrors && !isModelParallel) {
-    in.diagnostics
-        .error(run.placeOf("world"), "the file does not say how processes work together: it has no `distribution` that is enabled")
+    in.diagnostics.error(run.placeOf("world"), "the file leaves open how processes work together: no `distribution` is enabled")
         .help(run.placeOf("world"), "give --world N, the number of processes, if the training script starts them itself");
     return;
   }

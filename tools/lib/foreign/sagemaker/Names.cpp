@@ -46,7 +46,7 @@ const NameTable &sageMakerNames() {
        "smdistributed.modelparallel.parameters.expert_parallel_degree=1"},
       {Part::Plan, "npar's kernels are its own",
        "compiler_config compiler_config.*"},
-      {Part::Plan, "the hosts are of one type",
+      {Part::Plan, "all hosts have one type",
        "instance_groups"},
       {Part::Run, nullptr,
        "base_job_name checkpoint_local_path checkpoint_s3_uri code_location container_log_level debugger_hook_config dependencies "

@@ -87,10 +87,14 @@ public:
     case Kind::DeepSpeed:
       take({"num_gpus"}, "num_gpus");
       take({"num_nodes"}, "num_nodes");
+      if (found.empty())
+        all();
       return found;
     case Kind::Accelerate:
       take({"num_processes", "num_process"}, "world_size");
       take({"config_file"}, "config_file");
+      if (found.empty())
+        all();
       return found;
     case Kind::Slurm:
       return slurm();
@@ -132,6 +136,9 @@ private:
     }
     return nullptr;
   }
+
+  /// A launcher that starts processes on all devices of its host.
+  void all() { found.emplace_back("nnodes", Text("1", words[begin - 1].originAt(0))); }
 
   std::vector<std::pair<std::string, Text>> torch() {
     Origin at = words[begin - 1].originAt(0);
