@@ -117,6 +117,7 @@ void bindRest(const ast::Plan &source, int64_t known, Sources &sources, PlanText
   try {
     bindFrom(source, known, sources, text);
   } catch (const Stop &) {
+    text.scope.bind(restName, Poison{}, source.name.location); // an error was reported
   }
 }
 
