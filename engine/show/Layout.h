@@ -1,7 +1,7 @@
-// Where everything is: which ranks share the model and which are replicas, the blocks of each stage, and the part of each parameter,
-// gradient and optimizer state that a rank stores.
+// Lists which ranks share the model and which are replicas, the blocks of each stage, and the part of each parameter, gradient and
+// optimizer state that a rank stores.
 //
-//   program root --layoutOf--> Layout --+--> layoutText, rankLayoutText  (LayoutText.cpp, RankLayoutText.cpp)
+//   program root --layoutOf--> Layout --+--> layoutText, rankLayoutText  (LayoutText.cpp)
 //                                       +--> layoutJson                  (LayoutJson.cpp)
 //                                       +--> layoutSvg                   (LayoutSvg.cpp)
 //
