@@ -45,6 +45,9 @@ struct StoredVariable {
   bool reducedLater = false;    ///< of a gradient: ranks have more of it until the update reduces it to this part
   std::vector<uint32_t> shares; ///< mesh axes whose ranks store a share each of the rectangle, major to minor; empty: all have all of it
   const program::Piece *piece = nullptr;
+
+  /// True if it counts as "parameters", "gradients" or "optimizer".
+  bool isPartOf(const std::string &group) const;
 };
 
 struct ParameterLayout {
