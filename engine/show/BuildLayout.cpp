@@ -77,6 +77,18 @@ std::vector<DimensionLayout> dimensionsOf(const Program &program, const Piece &p
   return dimensions;
 }
 
+/// The share of a small gradient has room for all of it, so bytes tell nothing: it is reduced when others over the same axes are.
+void findReducedLater(StageLayout &stage) {
+  std::set<std::vector<uint32_t>> later;
+  for (const ParameterLayout &parameter : stage.parameters)
+    for (const StoredVariable &stored : parameter.stored)
+      if (stored.reducedLater && !stored.shares.empty())
+        later.insert(stored.shares);
+  for (ParameterLayout &parameter : stage.parameters)
+    for (StoredVariable &stored : parameter.stored)
+      stored.reducedLater |= stored.what == "gradients" && later.count(stored.shares) != 0;
+}
+
 StageLayout stageLayoutOf(const Program &program, uint32_t index) {
   const RankClass &rankClass = *program.classes()->Get(index);
   StageLayout stage;
@@ -112,10 +124,22 @@ StageLayout stageLayoutOf(const Program &program, uint32_t index) {
     stored.shares.assign(piece->flat_axes()->begin(), piece->flat_axes()->end());
     std::vector<StoredVariable> &all = stage.parameters[place->second].stored;
     // Accumulators come last in a class, and before the states here.
-    auto isState = [](const StoredVariable &one) { return one.what != "parameters" && one.what != "gradients"; };
+    auto isState = [](const StoredVariable &one) { return one.isPartOf("optimizer"); };
     all.insert(what == "gradients" ? std::find_if(all.begin(), all.end(), isState) : all.end(), std::move(stored));
   }
+  findReducedLater(stage);
   return stage;
+}
+
+/// Notes which mesh axes divide the storage of parameters, gradients and the optimizer's state.
+void findShares(Layout &layout) {
+  for (const char *what : {"parameters", "gradients", "optimizer"})
+    for (const StageLayout &stage : layout.stages)
+      for (const ParameterLayout &parameter : stage.parameters)
+        for (const StoredVariable &stored : parameter.stored)
+          if (stored.isPartOf(what) && !stored.reducedLater)
+            for (uint32_t axis : stored.shares)
+              addOnce(layout.axes[axis].shares, what);
 }
 
 /// Marks parameters that several stages have, or that the model's text uses more than once.
@@ -154,14 +178,8 @@ std::vector<AxisLayout> axesOf(const Program &program) {
       });
     for (const Piece *piece : *rankClass->pieces()) {
       const Variable &variable = *program.variables()->Get(piece->variable());
-      std::string what = storedAs(variable);
-      if (what.empty())
-        continue;
       if (variable.kind() == VariableKind::Parameter)
         eachSplit(*piece, [&](uint32_t axis, uint32_t d) { addOnce(axes[axis].parameters, variable.axes()->Get(d)->str()); });
-      for (uint32_t axis : *piece->flat_axes())
-        if (!isReducedLater(program, *piece))
-          addOnce(axes[axis].shares, variable.kind() == VariableKind::State ? "optimizer" : what);
     }
   }
   return axes;
@@ -181,10 +199,14 @@ std::pair<std::string, int64_t> blockOf(const std::string &name) {
 
 } // namespace
 
+bool StoredVariable::isPartOf(const std::string &group) const {
+  return what == group || (group == "optimizer" && what != "parameters" && what != "gradients");
+}
+
 uint64_t ParameterLayout::bytesOf(const std::string &what) const {
   uint64_t bytes = 0;
   for (const StoredVariable &one : stored)
-    bytes += one.what == what || (what == "optimizer" && one.what != "parameters" && one.what != "gradients") ? one.bytes : 0;
+    bytes += one.isPartOf(what) ? one.bytes : 0;
   return bytes;
 }
 
@@ -232,6 +254,7 @@ Layout layoutOf(const Program &program, const std::vector<std::vector<int64_t>> 
   for (uint32_t index = 0; index < program.classes()->size(); ++index)
     layout.stages.push_back(stageLayoutOf(program, index));
   findTied(program, layout.stages);
+  findShares(layout);
   if (!places.empty())
     layout.hostOf.resize(static_cast<size_t>(layout.world)), layout.localOf.resize(static_cast<size_t>(layout.world));
   for (size_t host = 0; host < places.size(); ++host)

@@ -1,4 +1,4 @@
-// Which of a stage's parts of the model use each parameter.
+// Finds the chunks of a stage that use each parameter.
 #pragma once
 
 #include "engine/program/Program_generated.h"

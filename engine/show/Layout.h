@@ -1,7 +1,7 @@
-// Where everything is: which ranks share the model and which are replicas, the blocks of each stage, and the part of each parameter,
-// gradient and optimizer state that a rank stores.
+// Lists which ranks share the model and which are replicas, the blocks of each stage, and the part of each parameter, gradient and
+// optimizer state that a rank stores.
 //
-//   program root --layoutOf--> Layout --+--> layoutText, rankLayoutText  (LayoutText.cpp, RankLayoutText.cpp)
+//   program root --layoutOf--> Layout --+--> layoutText, rankLayoutText  (LayoutText.cpp)
 //                                       +--> layoutJson                  (LayoutJson.cpp)
 //                                       +--> layoutSvg                   (LayoutSvg.cpp)
 //
@@ -45,6 +45,9 @@ struct StoredVariable {
   bool reducedLater = false;    ///< of a gradient: ranks have more of it until the update reduces it to this part
   std::vector<uint32_t> shares; ///< mesh axes whose ranks store a share each of the rectangle, major to minor; empty: all have all of it
   const program::Piece *piece = nullptr;
+
+  /// True if it counts as "parameters", "gradients" or "optimizer".
+  bool isPartOf(const std::string &group) const;
 };
 
 struct ParameterLayout {

@@ -145,7 +145,7 @@ std::vector<int64_t> rowsOf(const Layout &layout) {
   return rows;
 }
 
-/// Ranks as cells, a host in a frame of its own where hosts are known. Returns where the picture goes on.
+/// Ranks as cells, a host in a frame of its own where hosts are known. Returns the y below them.
 double drawGrid(std::string &text, const Layout &layout, double y) {
   std::vector<std::vector<int64_t>> hosts(1);
   for (int64_t rank = 0; rank < layout.world && layout.hostOf.empty(); ++rank)
@@ -212,7 +212,7 @@ void drawBlockNames(std::string &text, const Layout &layout, const std::map<std:
       }
 }
 
-/// What the three strips of a row are.
+/// Draws the legend of the three strips of a row.
 void drawKinds(std::string &text, double x, double y) {
   for (MemoryKind kind : stripKinds) {
     fmt::format_to(Drawing(text), R"(<rect x="{:.0f}" y="{:.1f}" width="14" height="8" fill="{}"/>)", x, y - 8, lookOf(kind).fill);

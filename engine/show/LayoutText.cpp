@@ -1,4 +1,4 @@
-// Writes a Layout for people. What equal ranks and equal blocks have in common is written once.
+// Writes a Layout for people. Equal blocks are one row.
 #include "engine/show/Layout.h"
 
 #include "engine/program/Ranks.h"
@@ -83,7 +83,7 @@ std::string ranksTable(const Layout &layout) {
   return text;
 }
 
-/// What is special about a parameter of this stage.
+/// Remarks on a parameter of this stage: tied, frozen and so on.
 std::string tiedText(const StageLayout &stage, const ParameterLayout &parameter, uint32_t chunk) {
   std::vector<std::string> remarks;
   std::vector<uint32_t> others;
@@ -135,7 +135,7 @@ std::string blocksTable(const StageLayout &stage) {
   return text + row("all", std::to_string(tensors), all[0], all[1], all[2], "");
 }
 
-/// Parameters of all stages that are divided alike, equal blocks joined.
+/// Parameters of all stages with the same division, equal blocks joined.
 struct PartRow {
   std::string name, part;
   const ParameterLayout *parameter = nullptr;

@@ -28,8 +28,7 @@ std::string axesNames(const Layout &layout, const std::vector<uint32_t> &axes) {
 std::string shareText(const Layout &layout, const ParameterLayout &parameter, const std::string &what) {
   std::vector<std::string> texts;
   for (const StoredVariable &stored : parameter.stored) {
-    bool isState = stored.what != "parameters" && stored.what != "gradients";
-    if (stored.what != what && !(what == "optimizer" && isState))
+    if (!stored.isPartOf(what))
       continue;
     int64_t ranks = 1;
     for (uint32_t axis : stored.shares)

@@ -45,7 +45,7 @@ double sentElements(const Collective &collective, uint64_t members) {
   return 0;
 }
 
-/// What a collective is for.
+/// Purpose of a collective.
 enum class Purpose { Gradients, Parameters, Others };
 
 Purpose purposeOf(const Collective &collective) {

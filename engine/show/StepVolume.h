@@ -1,4 +1,4 @@
-// How much a rank sends in a training step for data parallelism, as a multiple of its parameters: the counting of the ZeRO paper
+// Counts what a rank sends in a training step for data parallelism, as a multiple of its parameters, as the ZeRO paper does
 // (Rajbhandari et al. 2020, section 7). Plain data parallelism adds up gradients with an all-reduce, which costs 2 (n - 1) / n per
 // parameter. ZeRO 1 and 2 send as much: gradients are scattered and parameters gathered, (n - 1) / n each. ZeRO 3 gathers parameters for
 // the forward and for the backward pass: 3 (n - 1) / n, which is 1.5 times plain data parallelism.

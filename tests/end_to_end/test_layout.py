@@ -81,7 +81,7 @@ class LayoutTest(DriverTest):
         layout = self.layout("mlp", *plan)
         stage = layout["stages"][0]
         found = {one["what"]: (one["shares_over"], one["reduced_later"]) for one in stage["parameters"][0]["stored"]}
-        self.assertEqual(found, {"parameters": ([], False), "gradients": (["dp"], True), "exp_avg": (["dp"], False), "exp_avg_sq": (["dp"], False)})
+        self.assertEqual(found, {"parameters": ([], False), "gradients": (["dp"], True), "momentum": (["dp"], False)})
         self.assertEqual(layout["axes"][0]["shares"], ["optimizer"])
         for rank in range(4):
             for piece in self.layout("mlp", *plan, "--rank", rank)["rank"]["pieces"]:
@@ -140,7 +140,7 @@ class VolumeTest(DriverTest):
             self.assert_close(volume["to_plain"], sum(expected) / (2 * share), 1e-3)
             self.assertIn(f" x its parameters: gradients {expected[0]:.2f}, parameters {expected[1]:.2f}; ", self.npar("inspect", "mlp", *plan).output)
             traffic = self.npar_json("inspect", "hosts", "mlp", *plan, "--hosts", 1, "--per-host", 4)["placement"]["inside_bytes"]
-            self.assert_close(4 * 4 * volume["times"] * volume["parameters"], traffic, 1e-3)
+            self.assert_close(4 * 4 * volume["times"] * volume["parameters"], traffic, 1e-2)  # which has the norm of the gradients, too
 
     def test_volume_under_slices(self):
         """Slices over tp have the volume of data parallelism over dp; what tp sends for activations does not count, nor does a single rank."""
