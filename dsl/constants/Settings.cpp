@@ -30,6 +30,14 @@ bool isWord(const std::string &text) {
          std::all_of(text.begin() + static_cast<long>(digits), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
+/// A number of bytes with its unit, such as 8MiB, 1.5 GB.
+bool isByteCount(const std::string &text) {
+  size_t unit = text.find_first_not_of("0123456789.");
+  size_t letters = unit == std::string::npos ? unit : text.find_first_not_of(' ', unit);
+  return unit > 0 && letters != std::string::npos && text.back() == 'B' &&
+         std::all_of(text.begin() + static_cast<long>(letters), text.end(), [](unsigned char c) { return std::isalpha(c); });
+}
+
 /// A setting as other programs call it, and what may be its name here: the first of these that the text has.
 struct ForeignSetting {
   const char *word;
@@ -134,7 +142,7 @@ Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs
     uint32_t file = sources.add(labelOf(engine::Option::Setting), key + "=" + value);
     setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
     Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
-    if (isWord(value) || isFileName(value)) {
+    if (isWord(value) || isByteCount(value) || isFileName(value)) {
       setting.value = std::make_unique<ast::Expression>();
       setting.value->kind = ast::ExpressionKind::Text;
       setting.value->text = value;
@@ -178,7 +186,8 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "products", "recompute", "data"};
+  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro",  "compute",
+                                                 "reduce", "products", "recompute", "bucket", "data"};
   return names;
 }
 

@@ -8,11 +8,18 @@
 
 namespace npar::dsl {
 
-MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, PlanText &text) {
+MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, const GlobalBatch &batch,
+                    const std::vector<MeshAxis> &mesh, PlanText &text) {
   MicroSize micro = standing;
+  Scope scope(&text.scope);
+  for (const MeshAxis &axis : mesh)
+    if (!text.scope.find(axis.name))
+      scope.bind(axis.name, axis.size, axis.location);
+  if (batch.size > 0)
+    scope.bind("batch", batch.size, batch.at);
   try {
     if (value) {
-      micro.size = text.evaluator.integer(*value, text.scope, "'micro'");
+      micro.size = text.evaluator.integer(*value, scope, "'micro'");
       micro.at = value->location;
       if (int64_t given = micro.size; given < 1 || given > INT32_MAX) {
         micro.size = 1;

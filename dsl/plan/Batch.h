@@ -19,8 +19,10 @@ struct MicroSize {
 };
 
 /// Reads `micro` from `value`, which may be null. `standing` holds where no value is given: the batch for one rank, nothing for a plan,
-/// which must have one; `source` is null for one rank.
-MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, PlanText &text);
+/// which must have one; `source` is null for one rank. The value may be computed from the `batch` and from the sizes of mesh axes, by their
+/// names.
+MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, const GlobalBatch &batch,
+                    const std::vector<MeshAxis> &mesh, PlanText &text);
 
 struct Division {
   int64_t dataParallel = 1; ///< D

@@ -61,18 +61,18 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.library = readLibrary(*reduce, text), plan.libraryAt = reduce->location;
   if (const ast::Expression *products = values["products"])
     plan.products = readProducts(*products, text);
-  micro = readMicro(values["micro"], source, micro, text);
+  micro = readMicro(values["micro"], source, micro, batch, plan.mesh, text);
   plan.micro = micro.size;
   if (source) {
     plan.stores = readStores(*source, plan.mesh, text);
-    Bucket bucket = readBucket(*source, text);
-    plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
     ExpertBuffer buffer = readExpertBuffer(*source, text);
     plan.expertBuffer = buffer.size, plan.expertBufferAt = buffer.at;
     Limits limits = readLimits(*source, text);
     plan.memoryLimit = limits.memory, plan.memoryLimitAt = limits.memoryAt;
     plan.bubbleLimit = limits.bubble, plan.bubbleLimitAt = limits.bubbleAt;
   }
+  Bucket bucket = readBucket(source, text);
+  plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
   plan.recompute = readRecompute(source, text);
   if (reporter.errorCount() == before && batch.size > 0) {
     Division division = divideBatch(rules, plan.mesh, micro, batch, reporter);

@@ -15,6 +15,8 @@ struct PlanText {
   std::string word(const ast::Expression &expression);
   /// A number with a unit, such as `24 GiB`, in bytes. Throws Stop after reporting.
   int64_t bytes(const ast::Quantity &quantity);
+  /// The same of a setting, such as `bucket=24MiB`; 0 for `none`. Throws Stop after reporting.
+  int64_t bytes(const Setting &setting);
 };
 
 } // namespace npar::dsl

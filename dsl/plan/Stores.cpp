@@ -38,8 +38,7 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
       auto kind = std::find(kinds.begin(), kinds.end(), what.text);
       if (kind == kinds.end()) {
         Helps helps = didYouMean(what.text, kinds);
-        reporter.error(what.location, "'" + what.text + "' cannot be stored",
-                       helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
+        reporter.error(what.location, "'" + what.text + "' cannot be stored", helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
         continue;
       }
       Store rule{static_cast<StoreKind>(kind - kinds.begin()), over, perStep && what.text == "gradients", what.location};
@@ -91,15 +90,20 @@ void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline>
                        pipeline->location, "the pipeline is here", {"each stage stores its own blocks already"});
 }
 
-Bucket readBucket(const ast::Plan &source, PlanText &text) {
+Bucket readBucket(const ast::Plan *source, PlanText &text) {
   Bucket bucket;
+  const Setting *setting = text.settings.find("bucket");
+  if (!source)
+    return bucket;
   try {
-    for (const ast::Quantity &quantity : source.buckets) {
-      if (&quantity != &source.buckets.front())
+    for (const ast::Quantity &quantity : source->buckets) {
+      if (&quantity != &source->buckets.front())
         text.reporter.fail(quantity.what.location, "'bucket' is given twice");
       bucket.bytes = text.bytes(quantity);
       bucket.at = quantity.what.location;
     }
+    if (setting)
+      bucket.bytes = text.bytes(*setting), bucket.at = setting->keyLocation;
   } catch (const Stop &) {
   }
   return bucket;

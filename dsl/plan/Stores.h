@@ -17,6 +17,7 @@ struct Bucket {
   Location at = {};
 };
 
-Bucket readBucket(const ast::Plan &source, PlanText &text);
+/// The setting `bucket` replaces the text's. `source`: null without a plan, where the setting has no effect.
+Bucket readBucket(const ast::Plan *source, PlanText &text);
 
 } // namespace npar::dsl
