@@ -83,7 +83,7 @@ private:
     std::priority_queue<Turn, std::vector<Turn>, std::greater<Turn>> computing; ///< instances that could begin
     bool busy = false, held = false;                                            ///< computes; a message keeps it from computing
     std::vector<double> holds;                                                  ///< seconds for which messages are going to
-    int communicating = 0;
+    int communicating = 0, reducing = 0;               ///< messages and collectives under way; those of them that are sums
     double since = 0;                                  ///< time of the last change of these
     std::vector<double> ends;                          ///< by instance
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
@@ -171,6 +171,13 @@ private:
         if (one.waits[one.first[task] + step] == 0)
           ready.emplace_back(index, one.first[task] + step);
     }
+  }
+
+  bool isSum(const program::Step &step) const {
+    if (step.kind() != StepKind::Collective)
+      return false;
+    program::CollectiveKind kind = program.collectives()->Get(step.payload())->kind();
+    return kind == program::CollectiveKind::AllReduce || kind == program::CollectiveKind::ReduceScatter;
   }
 
   std::pair<uint32_t, uint32_t> linkOfClass(uint32_t index, LinkLevel level) {
@@ -274,7 +281,7 @@ private:
         shares.insert(shares.end(), message.sent.begin(), message.sent.end());
       if (kind != StepKind::Send) {
         shares.insert(shares.end(), message.received.begin(), message.received.end());
-        change(one, [&] { ++one.communicating; });
+        change(one, [&] { ++one.communicating, one.reducing += isSum(stepOf(one, task, place)); });
       }
       one.causes[instance] = cause;
       begins(index, task, stepOf(one, task, place));
@@ -335,7 +342,10 @@ private:
 
   template <typename Change> void change(Class &one, Change what) {
     ClassTime &time = result.classes[&one - classes.data()];
-    (one.busy ? time.computing : one.communicating > 0 || one.held ? time.exposed : time.idle) += activities.now() - one.since;
+    const double passed = activities.now() - one.since;
+    (one.busy ? time.computing : one.communicating > 0 || one.held ? time.exposed : time.idle) += passed;
+    time.reducing += one.reducing > 0 ? passed : 0;
+    time.reducingExposed += one.reducing > 0 && !one.busy ? passed : 0;
     one.since = activities.now();
     what();
   }
@@ -363,7 +373,7 @@ private:
       result.classes[index].work[static_cast<size_t>(step.kind())] += activities.now();
       change(one, [&] { one.busy = false; });
     } else if (step.kind() != StepKind::Send) {
-      change(one, [&] { --one.communicating; });
+      change(one, [&] { --one.communicating, one.reducing -= isSum(step); });
     }
     std::pair<uint32_t, uint32_t> me{index, instance};
     for (uint32_t follower : shapeOf(one, task).followers[place])

@@ -28,6 +28,8 @@ struct ClassTime {
   double computing = 0;                                                       ///< all of it
   double exposed = 0;                                                         ///< communicates and does not compute
   double idle = 0;                                                            ///< neither: waits for others
+  double reducing = 0;        ///< takes part in sums between ranks (all_reduce, reduce_scatter), computing or not
+  double reducingExposed = 0; ///< of that, does not compute
 };
 
 /// One kind of step on the critical path, the chain of steps that determines the length of the training step.

@@ -55,6 +55,27 @@ class SweepTest(DriverTest):
         rows = self.sweep("--hosts", "1", "--over", "mesh.dp=1,2,4", "--over", "mesh.pp=2", "--set", "mesh.tp=1")["rows"]
         self.assertEqual([row["refused"] for row in rows], ["2 ranks leave places on the last host empty", None, "takes 2 hosts"])
 
+    def test_speed_up(self):
+        """By samples per second, relative to the fewest ranks, wherever that row is; a batch that grows with the ranks counts."""
+        plan = ("--set", "mesh.tp=1", "--set", "mesh.pp=1")
+        rows = self.sweep("--over", "mesh.dp=4,1,2", "--over", "batch=16,8*dp", "--set", "micro=batch/dp", *plan)["rows"]
+        base = next(row for row in rows if row["settings"]["mesh.dp"] == "1")
+        for row in rows:
+            dp, batch = int(row["settings"]["mesh.dp"]), row["settings"]["batch"]
+            batch = 16 if batch == "16" else 8 * dp
+            one = self.npar_json("simulate", "gpt2", "--machine", "quartet.npar", *settings(SMALL, batch=batch, micro=batch // dp, mesh__dp=dp, mesh__tp=1, mesh__pp=1))
+            self.assertEqual((row["seconds_per_step"], row["ranks"]), (one["seconds_per_step"], dp))
+            self.assert_close(row["speed_up"], batch / row["seconds_per_step"] / (16 / base["seconds_per_step"]), 1e-12)
+            self.assert_close(row["efficiency"], row["speed_up"] / dp, 1e-12)
+            self.assertLessEqual(row["exposed_all_reduce_seconds"], row["all_reduce_seconds"])
+            self.assertEqual(row["all_reduce_seconds"] > 0, dp > 1)
+            self.assert_close(row["exposed_all_reduce_seconds"], row["exposed_communication"] * row["seconds_per_step"], 1e-9)  # nothing else is sent
+
+    def test_buckets_hide_reductions(self):
+        rows = self.sweep("--over", "bucket=none,1B", "--set", "mesh.dp=4", "--set", "mesh.tp=1", "--set", "mesh.pp=1", "--set", "micro=4")["rows"]
+        none, small = (row["exposed_all_reduce_seconds"] for row in rows)
+        self.assertLess(small, none)
+
     def test_files(self):
         over = ("--over", "mesh.tp=1,2,3", "--over", "schedule=1f1b,gpipe")
         arguments = ("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), *over, "--csv", "s.csv", "--svg", "s.svg")
@@ -73,6 +94,7 @@ class SweepTest(DriverTest):
         picture = xml.etree.ElementTree.fromstring(files[1])
         name = "{http://www.w3.org/2000/svg}"
         self.assertEqual(len(picture.findall(f".//{name}circle")), sum(not row["refused"] for row in rows))
+        self.assertEqual(len([one for one in picture.iter(f"{name}rect") if one.get("class") == "speed-up"]), sum(not row["refused"] for row in rows))
         self.assertTrue(any("a device has" in (one.text or "") for one in picture.iter(f"{name}text")))
 
 

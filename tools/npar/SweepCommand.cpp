@@ -15,9 +15,11 @@
 #include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
+#include <map>
 
 namespace npar::driver {
 namespace {
@@ -76,6 +78,64 @@ Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flag
   return over;
 }
 
+/// Replaces the names of other settings of a combination in the values by what these settings say, so that `micro=batch/mesh.dp` is a
+/// number for each of them. A name without "mesh." means the axis, too, unless another setting has it. Usage if settings depend on each
+/// other.
+class RowSettings {
+public:
+  explicit RowSettings(const std::vector<std::string> &settings) {
+    for (const std::string &setting : settings)
+      if (auto pair = models::settingOf(setting))
+        given[pair->first] = pair->second;
+  }
+
+  engine::Result<std::vector<std::string>> resolved() {
+    std::vector<std::string> all;
+    for (const auto &[key, value] : given) {
+      TRY(std::string text, resolve(key));
+      all.push_back(key + "=" + text);
+    }
+    return all;
+  }
+
+private:
+  engine::Result<std::string> resolve(const std::string &key) {
+    if (std::find(open.begin(), open.end(), key) != open.end())
+      return engine::Status::usage(
+          fmt::format("the settings '{}' and '{}' depend on each other: give one of them a value", open.back(), key));
+    const std::string &value = given.at(key);
+    if (value.find('"') != std::string::npos) // a text
+      return value;
+    open.push_back(key);
+    std::string text;
+    for (size_t at = 0; at < value.size();) {
+      size_t end = at + 1;
+      auto letter = [&](size_t i) { return std::isalnum(static_cast<unsigned char>(value[i])) || value[i] == '_' || value[i] == '.'; };
+      if (!letter(at)) {
+        text += value[at++];
+        continue;
+      }
+      while (end < value.size() && letter(end))
+        ++end;
+      std::string word = value.substr(at, end - at);
+      std::string name = given.count(word) ? word : given.count("mesh." + word) ? "mesh." + word : "";
+      const bool isPart = word.size() < value.size(); // a word alone is a value such as 1f1b
+      if (!name.empty() && (isPart || name == word) && name != key) {
+        TRY(std::string inner, resolve(name));
+        text += "(" + inner + ")";
+      } else {
+        text += word;
+      }
+      at = end;
+    }
+    open.pop_back();
+    return text;
+  }
+
+  std::map<std::string, std::string> given;
+  std::vector<std::string> open; ///< keys whose values are being resolved
+};
+
 /// Writes nothing if no path is given.
 ExitCode writeSweep(const std::string &path, const std::string &text) {
   if (path.empty())
@@ -116,6 +176,10 @@ ExitCode runSweep(const SweepFlags &flags) {
     std::vector<std::string> values = sweep.valuesOf(row);
     for (size_t i = 0; i < values.size(); ++i)
       plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
+    Outcome<std::vector<std::string>> settings = reported(RowSettings(plans[row].settings).resolved());
+    if (!settings.ok())
+      return settings.code();
+    plans[row].settings = std::move(*settings);
   }
   if (ExitCode code = reported(models::claimText(plans.front(), files)); code != ExitCode::Good)
     return code;
@@ -156,7 +220,9 @@ Command addSweepCommand(CLI::App &driver) {
   addModelFlags(*app, flags->model);
   app->get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   addMachineTo(*app, flags->model);
-  app->add_option("--over", flags->over, "setting and its values; can be repeated, the last one varies fastest")
+  app->add_option("--over", flags->over,
+                  "setting and its values, which may be computed from other settings: micro=batch/dp; can be repeated, the last one varies "
+                  "fastest")
       ->type_name("KEY=V,V")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -169,7 +235,7 @@ Command addSweepCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
   app->add_option("--csv", flags->csv, "also write the table to this file")->type_name("FILE.csv");
-  app->add_option("--svg", flags->svg, "plot seconds against memory")->type_name("FILE.svg");
+  app->add_option("--svg", flags->svg, "plot seconds against memory, and the speed-up against ranks")->type_name("FILE.svg");
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {
             ExitCode code = findMachine(flags->model);

@@ -54,6 +54,10 @@ StepFigures figuresOf(const Prediction &prediction) {
     figures.room = prediction.room - prediction.allowance, figures.fits = prediction.fits();
   figures.bubble = prediction.bubble, figures.exposed = prediction.exposed;
   figures.flops = prediction.flops.model;
+  figures.batch = prediction.batch;
+  for (const cost::ClassTime &time : prediction.simulation.classes)
+    if (time.reducing > figures.reducing)
+      figures.reducing = time.reducing, figures.reducingExposed = time.reducingExposed;
   return figures;
 }
 

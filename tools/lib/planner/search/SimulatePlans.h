@@ -32,6 +32,9 @@ struct StepFigures {
   std::optional<double> room; ///< bytes that this rank may have: the memory of the device less the loss between allocations
   std::optional<bool> fits;
   double bubble = 0, exposed = 0; ///< shares of all ranks' time
+  int64_t batch = 0;              ///< samples of the step
+  double reducing = 0;            ///< seconds in which the rank that sums with others longest does so (cost::ClassTime)
+  double reducingExposed = 0;     ///< of them, those in which it does not compute
   double flops = 0;               ///< of the model, all ranks together
   std::vector<StageDeal> stages;  ///< on an uneven machine
   std::vector<std::string> lanes; ///< the timeline (compactTimeline), if it was asked for

@@ -4,6 +4,7 @@
 #include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
+#include "tools/lib/planner/search/SpeedUpPlot.h"
 #include "tools/lib/planner/search/TimeMemoryPlot.h"
 
 #include <algorithm>
@@ -17,7 +18,19 @@ using readable::humanTime;
 namespace {
 
 /// The columns after those of the settings; in a refused row the last one alone has a text.
-const std::vector<std::string> columns = {"seconds", "mfu", "memory_bytes", "fits", "bubble", "exposed", "hosts", "refused"};
+const std::vector<std::string> columns = {"seconds",
+                                          "mfu",
+                                          "memory_bytes",
+                                          "fits",
+                                          "bubble",
+                                          "exposed",
+                                          "hosts",
+                                          "ranks",
+                                          "speed_up",
+                                          "efficiency",
+                                          "all_reduce_seconds",
+                                          "exposed_all_reduce_seconds",
+                                          "refused"};
 
 std::string percent(const std::optional<double> &share) { return share ? fmt::format("{:.1f} %", 100 * *share) : "-"; }
 
@@ -42,17 +55,37 @@ std::vector<std::string> Sweep::valuesOf(size_t row) const {
   return values;
 }
 
+std::optional<size_t> Sweep::base() const {
+  std::optional<size_t> found;
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (rows[row].figures && (!found || rows[row].figures->ranks < rows[*found].figures->ranks))
+      found = row;
+  return found;
+}
+
+double Sweep::speedUp(size_t row) const {
+  const StepFigures &one = *rows[row].figures, &other = *rows[*base()].figures;
+  return static_cast<double>(one.batch) / one.seconds / (static_cast<double>(other.batch) / other.seconds);
+}
+
+double Sweep::efficiency(size_t row) const {
+  return speedUp(row) * static_cast<double>(rows[*base()].figures->ranks) / static_cast<double>(rows[row].figures->ranks);
+}
+
 std::string sweepText(const Sweep &sweep) {
   std::vector<std::vector<std::string>> table(1);
   for (const SweptSetting &setting : sweep.over)
     table[0].push_back(setting.key);
-  table[0].insert(table[0].end(), {"time", "MFU", "memory", "fits", "bubble", "exposed"});
+  table[0].insert(table[0].end(),
+                  {"time", "speed-up", "efficiency", "MFU", "memory", "fits", "bubble", "exposed", "all-reduce", "exposed of it"});
   size_t refused = 0;
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
     std::vector<std::string> &cells = table.emplace_back(sweep.valuesOf(row));
     if (const std::optional<StepFigures> &figures = sweep.rows[row].figures)
-      cells.insert(cells.end(), {humanTime(figures->seconds), percent(figures->mfu), humanBytes(static_cast<double>(figures->memory)),
-                                 fitsText(*figures), percent(figures->bubble), percent(figures->exposed)});
+      cells.insert(cells.end(),
+                   {humanTime(figures->seconds), fmt::format("{:.2f}", sweep.speedUp(row)), percent(sweep.efficiency(row)),
+                    percent(figures->mfu), humanBytes(static_cast<double>(figures->memory)), fitsText(*figures), percent(figures->bubble),
+                    percent(figures->exposed), humanTime(figures->reducing), humanTime(figures->reducingExposed)});
     else
       ++refused;
   }
@@ -81,10 +114,11 @@ std::string sweepCsv(const Sweep &sweep) {
     for (const std::string &value : sweep.valuesOf(row))
       text += field(value) + ",";
     if (const std::optional<StepFigures> &figures = sweep.rows[row].figures)
-      text += fmt::format("{},{},{},{},{},{},{},\n", figures->seconds, figures->mfu ? fmt::format("{}", *figures->mfu) : "",
-                          figures->memory, figures->fits ? fitsText(*figures) : "", figures->bubble, figures->exposed, figures->hosts);
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},\n", figures->seconds, figures->mfu ? fmt::format("{}", *figures->mfu) : "",
+                          figures->memory, figures->fits ? fitsText(*figures) : "", figures->bubble, figures->exposed, figures->hosts,
+                          figures->ranks, sweep.speedUp(row), sweep.efficiency(row), figures->reducing, figures->reducingExposed);
     else
-      text += ",,,,,,," + field(sweep.rows[row].reason) + "\n";
+      text += std::string(columns.size() - 1, ',') + field(sweep.rows[row].reason) + "\n";
   }
   return text;
 }
@@ -109,6 +143,10 @@ OrderedJson sweepJson(const Sweep &sweep) {
       one["exposed_communication"] = figures->exposed;
       one["ranks"] = figures->ranks;
       one["hosts"] = figures->hosts;
+      one["speed_up"] = sweep.speedUp(row);
+      one["efficiency"] = sweep.efficiency(row);
+      one["all_reduce_seconds"] = figures->reducing;
+      one["exposed_all_reduce_seconds"] = figures->reducingExposed;
       one["dollars_per_step"] = orNull(figures->dollars);
     }
     one["refused"] = sweep.rows[row].figures ? OrderedJson() : OrderedJson(sweep.rows[row].reason);
@@ -117,23 +155,31 @@ OrderedJson sweepJson(const Sweep &sweep) {
   return OrderedJson{{"model", sweep.model}, {"machine", sweep.machine}, {"rows", rows}};
 }
 
+/// The settings of a row: "mesh.tp = 2, micro = 4".
+static std::string nameOf(const Sweep &sweep, size_t row) {
+  std::vector<std::string> values = sweep.valuesOf(row);
+  std::string name;
+  for (size_t i = 0; i < values.size(); ++i)
+    name += fmt::format("{}{} = {}", i ? ", " : "", sweep.over[i].key, values[i]);
+  return name;
+}
+
 std::string sweepSvg(const Sweep &sweep) {
   TimeMemoryPlot plot;
+  SpeedUpPlot speeds;
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
     const std::optional<StepFigures> &figures = sweep.rows[row].figures;
     if (!figures)
       continue;
-    std::vector<std::string> values = sweep.valuesOf(row);
-    std::string name;
-    for (size_t i = 0; i < values.size(); ++i)
-      name += fmt::format("{}{} = {}", i ? ", " : "", sweep.over[i].key, values[i]);
+    const std::string name = nameOf(sweep, row);
     plot.points.push_back({name, figures->seconds, static_cast<double>(figures->memory), figures->fits.value_or(true)});
     plot.room = figures->room;
+    speeds.points.push_back({name, figures->ranks, sweep.speedUp(row), sweep.efficiency(row)});
   }
   plot.title = sweep.model + " on " + sweep.machine;
   plot.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", plot.points.size(),
                               sweep.rows.size());
-  return plotSvg(plot);
+  return speeds.isShown() ? plotBelow(plotSvg(plot), speeds) : plotSvg(plot);
 }
 
 } // namespace npar::planner
