@@ -189,6 +189,7 @@ Status CheckpointWriter::Implementation::save(const TrainingState &training) {
   if (Status status = finish(); !status.ok())
     return status;
   head.step = training.step, head.seed = training.seed, head.data = training.data, head.rate = training.rate;
+  head.call.tuned = training.tuned;
   if (Status status = readCounters(); !status.ok()) {
     broken = true;
     return status;

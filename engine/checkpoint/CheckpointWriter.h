@@ -27,6 +27,7 @@ struct TrainingState {
   uint64_t step = 0, seed = 0;
   std::vector<DataPosition> data;
   double rate = 0;
+  std::vector<std::string> tuned = {}; ///< ModelCall::tuned
 };
 
 /// A checkpoint is the folder FOLDER/step-N. It grows as step-N.partial-... with one shard for each rank that owns something; when all are

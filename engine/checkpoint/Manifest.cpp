@@ -85,15 +85,15 @@ std::string textOf(const DataPosition &position) {
 }
 
 std::string textOf(const ModelCall &call) {
-  return ObjectText()
-      .text("text", call.text)
+  ObjectText object;
+  object.text("text", call.text)
       .text("plan", call.plan)
       .text("train", call.train)
       .text("config", call.config)
       .raw("settings", lines(call.settings, jsonString))
       .raw("other_settings", lines(call.others, jsonString))
-      .raw("texts", lines(call.texts, [](const ManifestFile &file) { return textOf(file); }))
-      .done();
+      .raw("texts", lines(call.texts, [](const ManifestFile &file) { return textOf(file); }));
+  return (call.tuned.empty() ? object : object.raw("tuned_settings", lines(call.tuned, jsonString))).done();
 }
 
 } // namespace

@@ -72,6 +72,7 @@ struct ModelCall {
   std::string plan, train, config;   ///< flags that were given; empty: not given
   std::vector<std::string> settings; ///< of the model's constants: `key=value`, as given
   std::vector<std::string> others;   ///< settings of train block and plan
+  std::vector<std::string> tuned;    ///< settings of the plan that the run has chosen by trying (`npar train --tune`)
   std::vector<ManifestFile> texts;   ///< the model's own and what it imports, "model/gpt2.npar"
 };
 

@@ -181,6 +181,8 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
   call.text = fields.text(json, "text"), call.plan = fields.text(json, "plan"), call.train = fields.text(json, "train");
   call.config = fields.text(json, "config");
   call.settings = fields.texts(json, "settings", "a setting"), call.others = fields.texts(json, "other_settings", "a setting");
+  if (json.is_object() && json.contains("tuned_settings")) // manifests of earlier versions lack it
+    call.tuned = fields.texts(json, "tuned_settings", "a setting");
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });
   if (!call.text.empty() && fields.wrong.empty() && !names.count("model/" + call.text))
     fields.fail("the model's text " + quotedName(call.text) + " is not among its texts");

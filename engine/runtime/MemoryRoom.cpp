@@ -5,6 +5,7 @@
 #include "engine/readable/HumanUnits.h"
 #include "engine/runtime/MachineMemory.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace npar::engine {
@@ -20,6 +21,14 @@ Result<std::string> checkRoom(const MemoryRequest &request, const std::string &a
     need.weights += request.saved ? one.weights : 0;
     count += all ? program::worldOf(program->root()) : static_cast<int64_t>(request.ranks.size());
   }
+  uint64_t extra = 0; // bytes by which the largest guest exceeds the first program
+  for (const program::ProgramPointer &guest : request.guests) {
+    MemoryNeed host = memoryNeeded(request.programs.front()->root(), crew, request.ranks);
+    MemoryNeed one = memoryNeeded(guest->root(), crew, request.ranks);
+    extra = std::max(extra, one.arenas - std::min(one.arenas, host.arenas));
+    need.graph += one.graph, need.workers += one.workers;
+  }
+  need.arenas += extra;
   auto text = [](uint64_t bytes) { return readable::humanBytes(static_cast<double>(bytes)); };
   std::string parts = need.arenas > 0 ? fmt::format("{} for the arenas, ", text(need.arenas)) : "";
   parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), count, count == 1 ? "" : "s");

@@ -13,6 +13,7 @@ namespace npar::engine {
 /// Programs that run at the same time.
 struct MemoryRequest {
   std::vector<program::ProgramPointer> programs;
+  std::vector<program::ProgramPointer> guests; ///< take turns in the memory of the first program
   Crew crew;
   std::vector<int64_t> ranks; ///< the first program's ranks on this machine; empty: all of every program
   bool saved = false;         ///< all weights are gathered once, to be written

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -122,6 +123,15 @@ void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
   auto file = files::readFile(folder + (engine::hasManifest(folder) ? "/model/" : "/") + name, largest);
   if (file.ok()) // else the folder has none
     options.texts.emplace_back(name, std::string(file->begin(), file->end()));
+}
+
+std::vector<std::string> RunCheckpoints::tunedBefore(const std::vector<std::string> &given, const std::string &plan) const {
+  if (!origin || origin->manifest.call.tuned.empty())
+    return {};
+  const engine::ModelCall &call = origin->manifest.call;
+  std::set<std::string> before(call.settings.begin(), call.settings.end());
+  before.insert(call.others.begin(), call.others.end());
+  return call.plan == plan && before == std::set<std::string>(given.begin(), given.end()) ? call.tuned : std::vector<std::string>();
 }
 
 uint64_t RunCheckpoints::seed(const program::Program &program) const {
@@ -255,6 +265,7 @@ Status RunCheckpoints::save(int64_t done) {
   now.samples = static_cast<uint64_t>(source->position(done));
   now.epoch = now.epochSamples ? now.samples / now.epochSamples : 0;
   state.data = {now};
+  state.tuned = tuned;
   saved = done;
   return writer->save(state);
 }

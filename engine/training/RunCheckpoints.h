@@ -51,6 +51,11 @@ public:
   /// training keeps that of its checkpoint. Call it after `choose`.
   void keepModel(KeptModel model, const std::string &weights);
 
+  /// Keeps settings that the run has chosen by trying in the checkpoints from now on.
+  void keepTuned(std::vector<std::string> settings) { tuned = std::move(settings); }
+  /// When resuming: the settings that the training has chosen by trying, if `given` are the settings and the plan that it was started with.
+  std::vector<std::string> tunedBefore(const std::vector<std::string> &given, const std::string &plan) const;
+
   /// True if the training resumes from a checkpoint.
   bool resumes() const { return origin.has_value(); }
   /// The first step of this run.
@@ -109,6 +114,7 @@ private:
   std::optional<Origin> origin;                         ///< the checkpoint to resume from; nothing: training starts at step 0
   std::shared_ptr<const engine::CheckpointStore> store; ///< that checkpoint, until it has been read
   std::vector<std::string> constants;                   ///< names of the model's constants
+  std::vector<std::string> tuned;                       ///< settings chosen by trying
   std::unique_ptr<engine::CheckpointWriter> writer;
   engine::CheckpointOptions options;
   engine::DataPosition position;        ///< position in the data at the first step of this run

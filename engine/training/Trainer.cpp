@@ -103,19 +103,20 @@ Status Trainer::run(engine::Session &session, const engine::DataSource &data, in
   for (int64_t step = first; step < options.steps && !last; ++step) {
     const double waitedBefore = reader.waited();
     engine::BatchReader::Read read = reader.next();
+    engine::Session &running = observer.runs(session);
     rows = options.hashBatches ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
     if (!read.intact.ok()) { // the file was cut: missing data must not be trained on
-      session.abandon(read.intact);
+      running.abandon(read.intact);
       return read.intact;
     }
     Clock::time_point begun = Clock::now();
-    TRY(engine::StepResult result, session.step(read.batch, step));
+    TRY(engine::StepResult result, running.step(read.batch, step));
     StepReport report = reportOf(step, result, std::chrono::duration<double>(Clock::now() - begun).count(), data);
     report.waited = reader.waited() - waitedBefore;
     std::vector<StepNote> notes;
     std::transform(result.notes.begin(), result.notes.end(), std::back_inserter(notes), unpackNote);
     report.batchHash = hashOfBatch(notes);
-    addUp(session, report);
+    addUp(running, report);
     observer.finished(report);
     TRY_STATUS(compareReplicas(session, step + 1));
     if (outcome.corrupt)

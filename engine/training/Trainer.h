@@ -64,6 +64,8 @@ public:
   virtual ~TrainingObserver() = default;
   /// Why this process wants to end after the current step: a signal's name, or StepNote::cannotWrite. Empty: continue.
   virtual std::string wantsToEnd() { return ""; }
+  /// The session that runs the next step: `session`, or another one in its memory whose program computes the same bits.
+  virtual engine::Session &runs(engine::Session &session) { return session; }
   virtual void finished(const StepReport & /*report*/) {}
   /// Runs evaluations and checkpoints after `done` steps. True ends the training normally; an error aborts it.
   virtual engine::Result<bool> between(int64_t /*done*/, const StepReport & /*report*/) { return false; }

@@ -149,6 +149,7 @@ FLAGS = {
         "--checkpoint-every": [value("--checkpoint-every", "1", needs=(CHECKPOINT,)), value("--checkpoint-every", "3", needs=(CHECKPOINT,))],
         "--checkpoint-keep": [value("--checkpoint-keep", "1", needs=(CHECKPOINT, ("--checkpoint-every", ("--checkpoint-every", "1")))), value("--checkpoint-keep", "2")],
         "--resume": [value("--resume", needs=(("--checkpoint", ("--checkpoint", "kept-{model}")), ("--steps", ("--steps", "6")))), value("--resume", needs=(CHECKPOINT,))],
+        "--tune": [value("--tune", "buckets", needs=(("--steps", ("--steps", "14")),)), value("--tune", "buckets")],
         "--eval-every": [value("--eval-every", "2", model="samples"), value("--eval-every", "1", needs=(EVAL_DATA,), model="tokens")],
         "--eval-data": [value("--eval-data", "all.safetensors", needs=(EVAL,), model="samples"), value("--eval-data", "tokens.u16", needs=(EVAL,), model="tokens"), value("--eval-data", "none.u16", needs=(EVAL,))],
         "--eval-stop-after": [value("--eval-stop-after", "1", needs=(EVAL, ("--steps", ("--steps", "40"))), model="samples")],

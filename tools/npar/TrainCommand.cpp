@@ -19,7 +19,10 @@
 #include "tools/npar/train/RunFlags.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
+#include <sstream>
 
 namespace npar::driver {
 
@@ -71,6 +74,10 @@ ExitCode checkFlags(const RunFlags &flags) {
                                      " needs --eval-every N");
   if (flags.evalEvery > 0 && flags.device.backend == "null")
     return fail(ExitCode::Usage, "--eval-every cannot be used with --backend null, which computes nothing to evaluate");
+  if (!flags.tune.empty() && flags.model.isCompiled())
+    return fail(ExitCode::Usage, "--tune needs the model file, because it compiles more programs");
+  if (!flags.tune.empty() && !flags.trace.empty())
+    return fail(ExitCode::Usage, "--tune and --trace cannot be used together: the first steps belong to several programs");
   if (flags.device.graphs && !flags.trace.empty())
     return fail(ExitCode::Usage, "--cuda-graph and --trace cannot be used together: a graph hides the times of single steps");
   if (flags.checkReplicas > 0 && flags.device.backend == "null")
@@ -165,6 +172,57 @@ ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Prog
   return reported(job.agree(status.ok() ? files.check() : status));
 }
 
+/// Compiles the programs that the first steps try, in process 0, and shares them.
+ExitCode prepareTuning(const RunFlags &flags, Job &job, const ProgramPointer &own, RunTuning &tuning) {
+  if (flags.tune.empty())
+    return ExitCode::Good;
+  RunTuning made;
+  Outcome<std::string> sizes = reported(job.decide([&]() -> Result<std::string> {
+    TRY(made.sizes, models::compileBuckets(flags.model, own, terminal()));
+    if (flags.device.backend == "null" && made.sizes.size() > 1)
+      TRY_STATUS(made.simulate(flags.model.machine));
+    std::string list;
+    for (size_t i = 0; i < made.sizes.size(); ++i)
+      list += fmt::format("{} {:a} ", made.sizes[i].bytes, made.planned.empty() ? 0.0 : made.planned[i]);
+    return list;
+  }));
+  if (!sizes.ok())
+    return sizes.code();
+  std::istringstream numbers(*sizes);
+  std::string bytes, seconds;
+  for (size_t i = 0; numbers >> bytes >> seconds; ++i) {
+    Outcome<ProgramPointer> program =
+        i == 0 ? Outcome<ProgramPointer>(own) : reported(job.share([&] { return made.sizes[i].program; }, Job::Ranks::Shared));
+    if (!program.ok())
+      return program.code();
+    tuning.sizes.push_back({std::strtoll(bytes.c_str(), nullptr, 10), *program});
+    if (flags.device.backend == "null")
+      tuning.planned.push_back(std::strtod(seconds.c_str(), nullptr));
+  }
+  tuning.prepare();
+  if (!tuning.steps.wanted() && !flags.quiet)
+    printRemark(
+        fmt::format("--tune buckets has nothing to try: every size of buckets gives plan '{}' the same program, as ranks add up no or "
+                    "few gradients",
+                    own->root().plan()->str()));
+  return ExitCode::Good;
+}
+
+/// When resuming without --tune: the size of buckets that an earlier run of this training has chosen.
+ModelOptions withTuned(const RunFlags &flags, RunCheckpoints &checkpoints) {
+  ModelOptions options = flags.model;
+  if (!flags.tune.empty() || options.isCompiled())
+    return options;
+  const std::vector<std::string> tuned = checkpoints.tunedBefore(options.settings, options.plan.value_or(""));
+  checkpoints.keepTuned(tuned);
+  for (const std::string &setting : tuned) {
+    options.settings.push_back(setting);
+    if (!flags.quiet)
+      printRemark(fmt::format("'{}' applies, which an earlier run of this training has chosen by trying; --tune tries again", setting));
+  }
+  return options;
+}
+
 ExitCode runIn(Job &job, RunFlags &flags) {
   FileClaims files;
   RunLogs logs(flags.logs);
@@ -181,9 +239,10 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     flags.weights = *weights;
     files.read("--weights", flags.weights);
   }
+  const ModelOptions model = withTuned(flags, checkpoints);
   auto load = [&] {
     ModelOrigin origin;
-    Result<ProgramPointer> made = models::loadModel(flags.model, files, terminal(), /*withoutKernels=*/false, &origin);
+    Result<ProgramPointer> made = models::loadModel(model, files, terminal(), /*withoutKernels=*/false, &origin);
     if (origin.texts)
       checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)), flags.weights);
     return made;
@@ -206,6 +265,9 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     if (code = job.agree(code); code != ExitCode::Good)
       return code;
   }
+  RunTuning tuning;
+  if (ExitCode code = prepareTuning(flags, job, *program, tuning); code != ExitCode::Good)
+    return code;
   RunEvaluations evaluations({flags.evalEvery, flags.steps, flags.stopAfter, flags.stopOn});
   if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), files, evaluations); code != ExitCode::Good)
     return code;
@@ -213,7 +275,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     if (std::string text = engine::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
         !text.empty())
       printRemark(text);
-  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
+  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations, tuning);
 }
 
 ExitCode runTrain(RunFlags flags) {
@@ -277,6 +339,12 @@ Command addTrainCommand(CLI::App &driver) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->capture_default_str();
+
+  app->add_option(
+         "--tune", flags->tune,
+         "try something in the first steps, which count as all others, and keep the fastest: buckets, the sizes of buckets of gradients")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"buckets"}));
 
   group("Data");
   flags->data.addFilesTo(*app);

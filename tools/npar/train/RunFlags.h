@@ -9,6 +9,7 @@
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/train/DataFlags.h"
+#include "tools/npar/train/RunTuning.h"
 
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ struct RunFlags {
   int64_t checkReplicas = 0;            ///< steps between two comparisons of replicas; 0: not given
   std::vector<std::string> evalData;    ///< FILE or INPUT=FILE
   std::string stopOn;                   ///< what is to become better; empty: the loss
+  std::string tune;                     ///< what the first steps try: "buckets"; empty: nothing
   std::optional<uint64_t> seed;
   int threads = 0;
   double timeout = 300;
@@ -47,6 +49,6 @@ class Job;
 /// Trains a loaded program: data in, logs, trace, checkpoints, weights and a summary out. `data`: where the inputs come from; null: random
 /// values. `logs` are claimed already, by the voice of the job.
 ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *data, RunLogs &logs,
-               RunCheckpoints &checkpoints, RunEvaluations &evaluations);
+               RunCheckpoints &checkpoints, RunEvaluations &evaluations, RunTuning &tuning);
 
 } // namespace npar::driver

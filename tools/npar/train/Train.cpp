@@ -80,8 +80,9 @@ void logFailedSaves(RunLogs &logs, RunCheckpoints &checkpoints, Training &traini
 class RunObserver final : public training::TrainingObserver {
 public:
   RunObserver(const RunFlags &flags, const program::Program &program, RunLogs &logs, RunCheckpoints &checkpoints,
-              RunEvaluations &evaluations, Training &training)
-      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), training(training) {}
+              RunEvaluations &evaluations, RunTuning &tuning, Training &training)
+      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), tuning(tuning), training(training) {
+  }
 
   /// `peak`: see peakOf. The session evaluates too.
   void begin(const engine::Session &own, double peakOfMachine) {
@@ -99,12 +100,22 @@ public:
     return !training.log.ok() ? training::StepNote::cannotWrite : signal ? signal : "";
   }
 
+  engine::Session &runs(engine::Session &own) override { return tuning.steps.runs(own); }
+
   void finished(const training::StepReport &report) override {
     progress->update(report.step + 1, report.result.loss, report.perSecond, report.epochsDone);
     training.log = logs.append(recordOf(report));
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
+    TRY(bool tuned, tuning.steps.record(*session, tuning.seconds(report.seconds)));
+    if (tuned) {
+      checkpoints.keepTuned({tuning.setting()});
+      if (!flags.quiet) {
+        progress->finish();
+        printRemark(tuning.text(program.plan()->str()));
+      }
+    }
     if (evaluations.isDue(done)) {
       TRY_STATUS(evaluate(flags, evaluations, *session, program, done, *progress));
       if (training.log.ok())
@@ -144,6 +155,7 @@ private:
   RunLogs &logs;
   RunCheckpoints &checkpoints;
   RunEvaluations &evaluations;
+  RunTuning &tuning;
   Training &training;
   const engine::Session *session = nullptr;
   std::unique_ptr<Progress> progress;
@@ -220,9 +232,9 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
 
 /// Checks that there is memory for the sessions of training and evaluation.
 Status checkMemory(const RunFlags &flags, const Job &job, const ProgramPointer &program, const RunEvaluations &evaluations,
-                   const RunCheckpoints &checkpoints, int threads) {
+                   const RunCheckpoints &checkpoints, const RunTuning &tuning, int threads) {
   engine::MemoryRequest request;
-  request.programs = {program};
+  request.programs = {program}, request.guests = tuning.steps.guests();
   if (evaluations.wanted())
     request.programs.push_back(evaluations.program());
   request.crew = job.crew(threads, flags.device.backend), request.ranks = job.ranksOnHost(program->root());
@@ -277,7 +289,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
 } // namespace
 
 ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, RunLogs &logs,
-               RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
+               RunCheckpoints &checkpoints, RunEvaluations &evaluations, RunTuning &tuning) {
   const program::Program &root = program->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
   std::unique_ptr<engine::DataSource> data;
@@ -295,7 +307,9 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
-  RunObserver observer(flags, root, logs, checkpoints, evaluations, training);
+  if (ExitCode code = job.agree(reported(tuning.steps.planFor(flags.steps - checkpoints.firstStep()))); code != ExitCode::Good)
+    return code;
+  RunObserver observer(flags, root, logs, checkpoints, evaluations, tuning, training);
   training::TrainerOptions plans;
   plans.steps = flags.steps, plans.checkReplicas = flags.checkReplicas;
   plans.endIfNotFinite = flags.nonfinite == "stop", plans.computes = flags.device.backend != "null", plans.alone = job.isAlone();
@@ -316,13 +330,17 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   Status room = threads.status();
   if (threads.ok()) {
     options.threads = *threads;
-    room = checkMemory(flags, job, program, evaluations, checkpoints, *threads);
+    room = checkMemory(flags, job, program, evaluations, checkpoints, tuning, *threads);
   }
   if (room = job.agree(room); !room.ok())
     return fail(room);
+  options.guests = tuning.steps.guests();
   Result<std::unique_ptr<engine::Session>> session = createSession(job, program, options);
   if (!session.ok())
     return fail(session.status());
+  if (Status status = tuning.steps.open(job, options, **session); !status.ok())
+    return fail(status);
+  options.guests.clear();
   job.phase("loading weights or a checkpoint");
   ExitCode loaded = ExitCode::Good;
   if (!flags.weights.empty() && !checkpoints.resumes())
@@ -358,9 +376,9 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (code = job.agree(code); code != ExitCode::Good && code != ExitCode::BadInput)
     return code;
   // The summary is printed even if a file could not be written.
-  if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
+  if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations, tuning); !status.ok())
     return fail(status);
-  remark(flags, training, checkpoints, evaluations);
+  remark(flags, training, checkpoints, evaluations, tuning);
   return code != ExitCode::Good ? code : job.agree(verdict(flags, training, checkpoints.newest()));
 }
 

@@ -15,7 +15,8 @@ namespace npar::driver {
 using engine::Result;
 using engine::Status;
 
-void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
+void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations,
+            const RunTuning &tuning) {
   if (const auto &failed = checkpoints.failures(); !failed.empty())
     printRemark(fmt::format("warning: {} of the run's checkpoints {} not written, the first after {} steps: {}", failed.size(),
                             failed.size() == 1 ? "was" : "were", failed.front().step, failed.front().why));
@@ -28,6 +29,9 @@ void remark(const RunFlags &flags, const Training &training, const RunCheckpoint
     printRemark(fmt::format("the steps waited {:.1f} s for data, {:.0f} % of the training's time: making a batch takes longer than a step; "
                             "give --threads more processors, or smaller files",
                             training.waited, 100 * training.waited / (training.waited + training.seconds)));
+  if (tuning.steps.wanted() && !tuning.steps.isOver())
+    printRemark(fmt::format("the run ended after {} steps, before its tuning of {} steps: nothing was chosen",
+                            training.steps - training.first, tuning.steps.steps()));
   if (training.idle)
     printRemark(fmt::format("{} of {} batches had no counting target: their loss and gradients are 0", training.idle, training.steps));
   if (training.notFinite && flags.nonfinite == "continue")
@@ -57,7 +61,7 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
 }
 
 Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
-                    const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
+                    const RunCheckpoints &checkpoints, const RunEvaluations &evaluations, const RunTuning &tuning) {
   bool computes = flags.device.backend != "null";
   std::string hash = session.parameterHash(), states = session.stateHash();
   Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
@@ -113,6 +117,8 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
     for (const engine::FailedSaveRecord &failed : checkpoints.failures())
       json["failed_checkpoints"].push_back({{"step", failed.step}, {"error", failed.why}});
   }
+  if (tuning.steps.isOver())
+    json["tuning"] = tuning.json();
   if (!job.isAlone())
     json["processes"] = job.processes();
   json["ranks"] = ranks;

@@ -20,13 +20,14 @@ struct Training : training::TrainingResult {
 };
 
 /// Prints remarks about facts that the summary's numbers do not show.
-void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations);
+void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations,
+            const RunTuning &tuning);
 
 /// Prints the error of a run that finished without success, and returns its exit code. `checkpoint`: the newest one; empty: none.
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint);
 
 /// Prints the summary as text or JSON. All processes must call it together; the voice prints.
 engine::Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
-                            const RunCheckpoints &checkpoints, const RunEvaluations &evaluations);
+                            const RunCheckpoints &checkpoints, const RunEvaluations &evaluations, const RunTuning &tuning);
 
 } // namespace npar::driver
