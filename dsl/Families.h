@@ -65,4 +65,11 @@ std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::stri
 /// settings. Returns nothing, without an error, if no family fits.
 std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::string &model, Sources &sources, Diagnostics &diagnostics);
 
+/// Classes of the family of that name, which `familiesOf` has, in the order of its lines.
+std::vector<std::string> classesOf(const FrontendOptions &options, const std::string &family, Sources &sources, Diagnostics &diagnostics);
+
+/// Configurations that the text, or what it imports, declares: their names, each with the name of its model.
+std::vector<std::pair<std::string, std::string>> configurationsOf(const FrontendOptions &options, Sources &sources,
+                                                                  Diagnostics &diagnostics);
+
 } // namespace npar::dsl

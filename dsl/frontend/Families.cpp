@@ -131,6 +131,14 @@ public:
     return result;
   }
 
+  std::vector<std::pair<std::string, std::string>> configurations() const {
+    std::vector<std::pair<std::string, std::string>> result;
+    for (SourceFile *file : Library::reach(root))
+      for (const ast::Config &each : file->tree->configs)
+        result.emplace_back(each.name.text, each.model.text);
+    return result;
+  }
+
   /// Reads the lines of a family. False when it has an error.
   bool choose(const ast::Family &chosen) {
     family = &chosen, model = nullptr;
@@ -147,6 +155,15 @@ public:
 
   bool hasClasses() const {
     return std::any_of(lines.begin(), lines.end(), [](const FamilyLine &line) { return line.word == FamilyWord::Class; });
+  }
+
+  std::vector<std::string> classes() const {
+    std::vector<std::string> names;
+    for (const FamilyLine &line : lines)
+      if (line.word == FamilyWord::Class)
+        for (const ast::Name &name : line.rule->keys)
+          names.push_back(name.text);
+    return names;
   }
 
   /// The class of models with these constants; null if no class fits or the family has none.
@@ -486,6 +503,24 @@ std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::
         return text.config();
     }
     return std::nullopt;
+  });
+}
+
+std::vector<std::string> classesOf(const FrontendOptions &options, const std::string &family, Sources &sources, Diagnostics &diagnostics) {
+  return guarded(diagnostics, [&] {
+    FamilyText text(options, sources, diagnostics);
+    std::vector<const ast::Family *> found;
+    if (text.loaded())
+      found = text.those([&](const ast::Family &each) { return each.name.text == family; });
+    return found.empty() || !text.choose(*found.front()) ? std::vector<std::string>() : text.classes();
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> configurationsOf(const FrontendOptions &options, Sources &sources,
+                                                                  Diagnostics &diagnostics) {
+  return guarded(diagnostics, [&] {
+    FamilyText text(options, sources, diagnostics);
+    return text.loaded() ? text.configurations() : std::vector<std::pair<std::string, std::string>>();
   });
 }
 

@@ -20,6 +20,8 @@ SMALLEST = {
     "torchtitan": ("[training]\nseq_len = 64\n", "torchtitan"),
     "deepspeed": ('{"train_batch_size": 8}\n', "DeepSpeed"),
     "accelerate": ("distributed_type: NO\n", "Accelerate"),
+    "huggingface": ("--per_device_train_batch_size 1\n", "the Trainer of transformers"),
+    "sagemaker": ('{"mpi": {"enabled": true}}\n', "SageMaker"),
 }
 
 

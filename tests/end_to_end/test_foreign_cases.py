@@ -232,7 +232,7 @@ class OtherProgramsTest(CasesTest):
         """A key that several programs have makes none of them."""
         for name, text in (("run.yaml", "num_processes: 8\nmixed_precision: bf16\n"), ("docker.yaml", "services:\n  web:\n    image: x\n"), ("package.json", '{"name": "x", "version": "1"}'),
                            ("run.json", '{"optimizer": {"type": "AdamW"}, "seed": 1}'), ("pyproject.toml", '[project]\nname = "x"\n[tool.black]\nline-length = 100\n'),
-                           ("run.sh", "python train.py --learning_rate 1e-4 --per_device_train_batch_size 2 --bf16 true\n")):
+                           ("run.sh", "python train.py --learning_rate 1e-4 --train_batch_size 2 --bf16 true\n")):
             with self.subTest(name):
                 self.refused(name, text, "unknown kind of file", *CONFIG, "--world", 8)
         self.refused("tool.sh", "curl --silent --output x https://example.org\n", "this script starts no training program", *CONFIG, "--world", 8)

@@ -9,8 +9,10 @@ from driver import REFERENCE, ROOT, DriverTest
 
 FOLDER = ROOT / "tools" / "lib" / "foreign"
 LISTED = json.loads((REFERENCE / "foreign_names.json").read_text())
-TABLES = {"megatron": "megatron/Names.cpp", "torchtitan": "TorchtitanNames.cpp", "deepspeed": "DeepSpeedNames.cpp", "accelerate": "AccelerateNames.cpp"}
-READERS = {"megatron": "megatron/*.cpp", "torchtitan": "Torchtitan*.cpp", "deepspeed": "DeepSpeed*.cpp", "accelerate": "Accelerate.cpp"}
+TABLES = {"megatron": "megatron/Names.cpp", "torchtitan": "TorchtitanNames.cpp", "deepspeed": "DeepSpeedNames.cpp", "accelerate": "AccelerateNames.cpp",
+          "huggingface": "huggingface/Names.cpp"}
+READERS = {"megatron": "megatron/*.cpp", "torchtitan": "Torchtitan*.cpp", "deepspeed": "DeepSpeed*.cpp", "accelerate": "Accelerate.cpp",
+           "huggingface": "huggingface/*.cpp"}
 ROW = re.compile(r'\{Part::(\w+), (nullptr|"(?:[^"\\]|\\.)*"),((?:\s*"[^"]*")+)\}')
 
 

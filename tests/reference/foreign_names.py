@@ -2,11 +2,14 @@
 """Lists the names of all settings that the other programs' own parsers know, with their defaults, in foreign_names.json. The test of the
 classes of names (test_foreign_names.py) finds the names without a class there.
 
-Needs Megatron-LM's and torchtitan's sources (see foreign_reference.py), and the packages deepspeed and accelerate. To list again:
-    python3 foreign_names.py --megatron MEGATRON --torchtitan TORCHTITAN
+Needs Megatron-LM's and torchtitan's sources (see foreign_reference.py), the packages deepspeed, accelerate and transformers, and the files that
+HUGGINGFACE has: training_args.py of older releases of transformers and of optimum-neuron, and the example scripts run_clm.py, run_mlm.py, run_glue.py and
+run_image_classification.py. To list again:
+    python3 foreign_names.py --megatron MEGATRON --torchtitan TORCHTITAN --huggingface FILE ...
 """
 
 import argparse
+import ast
 import contextlib
 import dataclasses
 import enum
@@ -154,15 +157,38 @@ def accelerate():
     return names
 
 
+def huggingface(files):
+    """The fields of the installed TrainingArguments, and those of the classes of arguments in other files, which are not run."""
+    from transformers import TrainingArguments
+
+    names = {}
+    for field in dataclasses.fields(TrainingArguments):
+        names[field.name] = "" if field.default_factory is not dataclasses.MISSING else word(field.default)
+    for path in files:
+        for node in ast.walk(ast.parse(pathlib.Path(path).read_text())):
+            if not isinstance(node, ast.ClassDef) or not node.name.endswith(("Arguments", "ArgumentsMixin")):
+                continue
+            for field in node.body:
+                if not isinstance(field, ast.AnnAssign):
+                    continue
+                default = field.value
+                if isinstance(default, ast.Call):
+                    default = next((one.value for one in default.keywords if one.arg == "default"), None)
+                names.setdefault(field.target.id, word(default.value) if isinstance(default, ast.Constant) else "")
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("megatron", "torchtitan"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--huggingface", nargs="+", required=True)
     options = parser.parse_args()
     version = importlib.metadata.version
     found = {
         "accelerate": {"version": version("accelerate"), "names": accelerate()},
         "deepspeed": {"version": version("deepspeed"), "names": deepspeed()},
+        "huggingface": {"version": version("transformers"), "names": huggingface(options.huggingface)},
         "torchtitan": {"version": "eeca21577", "names": torchtitan(options.torchtitan)},
         "megatron": {"version": "d98e8a64dd", "names": megatron(options.megatron)},
     }

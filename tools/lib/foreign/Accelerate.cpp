@@ -15,17 +15,15 @@ namespace npar::foreign {
 
 const ForeignProgram &deepSpeed();
 
-namespace {
-
-/// Buckets in which PyTorch's DistributedDataParallel reduces gradients during the backward pass (bucket_cap_mb; its first has 1 MiB).
 void takeDdpBuckets(ForeignRun &run) { run.bucketBytes = 25 << 20, run.bucketNote = "default of PyTorch"; }
 
-/// FSDP reduces the gradients that are not in shares block by block during the backward pass.
 void takeFsdpBuckets(ForeignRun &run) {
   run.bucketBytes = 25 << 20, run.bucketNote = "npar's: FSDP reduces each block by itself";
   run.assumed.push_back(
       "gradients are reduced between replicas in buckets of 25 MiB during the backward pass (FSDP: each block by itself)");
 }
+
+namespace {
 
 void readAccelerateFsdp(Reading &in) {
   ForeignRun &run = in.run;
@@ -218,20 +216,13 @@ std::string inLaunchersTerms(const std::string &key) {
   return key;
 }
 
-/// True for a YAML key: `num_processes: 8`.
-bool isKey(std::string_view line) {
-  size_t colon = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
-  return colon != std::string_view::npos && colon > 0 && line[colon] == ':' &&
-         (colon + 1 == line.size() || line[colon + 1] == ' ' || line[colon + 1] == '\t');
-}
-
 class Accelerate : public ForeignProgram {
 public:
   const char *key() const override { return "accelerate"; }
   const char *name() const override { return "Accelerate"; }
   const char *file() const override { return "an Accelerate YAML"; }
 
-  Sign signOfLine(std::string_view line) const override { return isKey(line) ? Sign::Whole : Sign::None; }
+  Sign signOfLine(std::string_view line) const override { return isYamlKey(line) ? Sign::Whole : Sign::None; }
   bool hasEnding(const std::string &ending) const override { return ending == ".yaml" || ending == ".yml"; }
   std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
     std::vector<ForeignEntry> entries = readYaml(text, file, diagnostics);

@@ -16,6 +16,13 @@
 #include <utility>
 
 namespace npar::foreign {
+
+bool isYamlKey(std::string_view line) {
+  size_t colon = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  return colon != std::string_view::npos && colon > 0 && line[colon] == ':' &&
+         (colon + 1 == line.size() || line[colon + 1] == ' ' || line[colon + 1] == '\t');
+}
+
 namespace {
 
 constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
@@ -69,17 +76,27 @@ std::string programNames() {
   return dsl::joined(names);
 }
 
-/// The program that alone has one of the settings. Prefers `first`; null: no setting belongs to a single program.
-const ForeignProgram *ownerOf(const std::vector<ForeignEntry> &entries, const ForeignProgram *first) {
-  auto has = [&](const ForeignProgram *program) {
-    return std::any_of(entries.begin(), entries.end(), [&](const ForeignEntry &entry) { return program->isOnlyHere(entry.key); });
-  };
-  if (has(first))
-    return first;
+/// Tells whether another program's files have the syntax of this text, which is one of `first`.
+bool hasSyntax(const ForeignProgram &one, const ForeignProgram &first, const std::string &text) {
+  return first.isShell(text) ? one.isShell(text) : first.isNested() && one.isNested();
+}
+
+/// Number of settings that only the program's files have.
+size_t ownSettings(const ForeignProgram &program, const std::vector<ForeignEntry> &entries) {
+  return static_cast<size_t>(
+      std::count_if(entries.begin(), entries.end(), [&](const ForeignEntry &entry) { return program.isOnlyHere(entry.key); }));
+}
+
+/// The program that has most settings of its own. Prefers `first`; null: no setting belongs to a single program.
+const ForeignProgram *ownerOf(const std::vector<ForeignEntry> &entries, const ForeignProgram *first, const std::string &text) {
+  const ForeignProgram *owner = nullptr;
+  size_t most = ownSettings(*first, entries);
+  if (most > 0)
+    owner = first;
   for (const ForeignProgram *one : foreignPrograms())
-    if (one->isNested() && first->isNested() && has(one))
-      return one;
-  return nullptr;
+    if (size_t count = ownSettings(*one, entries); hasSyntax(*one, *first, text) && count > most)
+      owner = one, most = count;
+  return owner;
 }
 
 /// The setting that names a file of another program, as `--deepspeed ds.json` of a script does; null: none does.
@@ -107,48 +124,82 @@ std::optional<std::string> readText(const std::string &path, uint32_t &file, dsl
   return std::nullopt;
 }
 
-/// Adds the settings of files that settings name. They are next to the file itself, or among `known`, which a script has.
-void followReferences(ForeignFile &file, const std::map<std::string, ReferencedText> &known, dsl::Sources &sources,
-                      dsl::Diagnostics &diagnostics) {
-  std::vector<ForeignEntry> own = std::move(file.entries);
-  file.entries.clear();
-  for (ForeignEntry &entry : own) {
-    std::optional<ForeignReference> reference = file.program->referenceOf(entry);
-    if (reference && reference->isOptional)
-      entry.unknown.reset(); // it does not matter which file is missing
-    file.entries.push_back(entry);
+/// Adds the settings of files that settings name, and of those that these name. They are next to the file itself, or among `known`, which a
+/// script has.
+class References {
+public:
+  References(ForeignFile &file, const std::map<std::string, ReferencedText> &known, dsl::Sources &sources, dsl::Diagnostics &diagnostics)
+      : file(file), known(known), sources(sources), diagnostics(diagnostics) {}
+
+  void followAll() {
+    const std::vector<ForeignEntry> own = file.entries;
+    for (ForeignEntry &entry : file.entries)
+      if (std::optional<ForeignReference> reference = file.program->referenceOf(entry); reference && reference->isOptional)
+        entry.unknown.reset(); // it does not matter which file is missing
+    for (const ForeignEntry &entry : own)
+      if (std::optional<ForeignReference> reference = file.program->referenceOf(entry); reference && !diagnostics.hasErrors())
+        follow(entry, *reference, deepest);
   }
-  for (const ForeignEntry &entry : own) {
-    std::optional<ForeignReference> reference = file.program->referenceOf(entry);
-    if (!reference)
-      continue;
-    std::string path = (std::filesystem::path(file.path).parent_path() / entry.value).string();
-    dsl::Sources others;
-    dsl::Diagnostics wrong(others);
-    uint32_t number = 0;
-    std::optional<std::string> text;
-    if (auto found = known.find(entry.value); found == known.end()) {
-      text = reference->isOptional ? std::nullopt : readText(path, number, others, wrong);
-    } else if (found->second.unknown && !found->second.unknown->help.empty()) {
-      diagnostics.error(entry.at, fmt::format("'{}' names a file that depends on {}", entry.key, found->second.unknown->why))
-          .help(entry.at, found->second.unknown->help);
+
+private:
+  static constexpr int deepest = 3; ///< files that name files
+
+  void follow(const ForeignEntry &entry, const ForeignReference &reference, int levels) {
+    std::optional<std::string> text = textOf(entry, reference);
+    if (!text)
       return;
-    } else if (!found->second.unknown) {
-      text = found->second.text;
-    }
-    if (!text && reference->isOptional)
-      continue;
-    if (!text) {
-      diagnostics.error(entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, wrong.all().front().message))
-          .help(entry.at, "it is looked for next to the file that names it");
-      return;
-    }
-    uint32_t place = sources.add(path, *text);
-    for (ForeignEntry &one : reference->program->parse(*text, place, /*isDump=*/false, diagnostics)) {
-      one.key = reference->prefix + one.key;
+    uint32_t place = sources.add(pathOf(entry), *text);
+    std::vector<ForeignEntry> entries = reference.program->parse(*text, place, /*isDump=*/false, diagnostics);
+    reference.program->complete(entries);
+    for (ForeignEntry &one : entries) {
+      std::optional<ForeignReference> next = reference.program->referenceOf(one);
+      if (next && levels > 1 && !diagnostics.hasErrors()) {
+        next->prefix = reference.prefix + next->prefix;
+        follow(one, *next, levels - 1);
+      }
+      one.key = reference.prefix + one.key;
       file.entries.push_back(std::move(one));
     }
   }
+
+  std::string pathOf(const ForeignEntry &entry) const { return (std::filesystem::path(file.path).parent_path() / entry.value).string(); }
+
+  /// The text of the file that an entry names. Nothing if it is missing, which is an error unless it is optional.
+  std::optional<std::string> textOf(const ForeignEntry &entry, const ForeignReference &reference) {
+    dsl::Sources others;
+    dsl::Diagnostics wrong(others);
+    uint32_t number = 0;
+    if (auto found = known.find(entry.value); found == known.end()) {
+      std::optional<std::string> text = reference.isOptional ? std::nullopt : readText(pathOf(entry), number, others, wrong);
+      if (text || reference.isOptional)
+        return text;
+    } else if (!found->second.unknown) {
+      return found->second.text;
+    } else if (!found->second.unknown->help.empty()) {
+      diagnostics.error(entry.at, fmt::format("'{}' names a file that depends on {}", entry.key, found->second.unknown->why))
+          .help(entry.at, found->second.unknown->help);
+      return std::nullopt;
+    } else if (reference.isOptional) {
+      return std::nullopt;
+    }
+    const std::string why = wrong.all().empty() ? "its text is not known" : wrong.all().front().message;
+    diagnostics.error(entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, why))
+        .help(entry.at, "it is looked for next to the file that names it");
+    return std::nullopt;
+  }
+
+  ForeignFile &file;
+  const std::map<std::string, ReferencedText> &known;
+  dsl::Sources &sources;
+  dsl::Diagnostics &diagnostics;
+};
+
+/// The keys of the entries, as a file in YAML has them.
+std::string keysOf(const std::vector<ForeignEntry> &entries) {
+  std::string text;
+  for (const ForeignEntry &entry : entries)
+    text += entry.key + ":\n";
+  return text;
 }
 
 } // namespace
@@ -179,7 +230,11 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
   result.program = program ? program : found.program;
   result.isDump = result.program == found.program && found.isDump;
   if (result.program->isShell(*text) && !result.isDump) {
-    auto isReference = [&](const ForeignEntry &entry) { return result.program->referenceOf(entry).has_value(); };
+    auto isReference = [&](const ForeignEntry &entry) {
+      return std::any_of(foreignPrograms().begin(), foreignPrograms().end(), [&](const ForeignProgram *one) {
+        return hasSyntax(*one, *result.program, *text) && one->referenceOf(entry).has_value();
+      });
+    };
     ShellRun run = readShellRun(path, number, given, isReference, sources, diagnostics);
     result.entries = std::move(run.entries), result.assumed = std::move(run.assumed), texts = std::move(run.texts);
   } else {
@@ -189,22 +244,32 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
     diagnostics.error(at, std::string("this has no setting of ") + result.program->name());
   if (diagnostics.hasErrors())
     return std::nullopt;
-  if (!program) {
-    const ForeignProgram *owner = ownerOf(result.entries, result.program);
-    if (!owner) {
-      if (const ForeignEntry *other = otherFileOf(result.entries)) {
-        diagnostics.error(other->at, fmt::format("this script trains by the settings of '{}'", other->value.substr(0, 60)))
-            .help(other->at, "give that file by --from, and the number of devices by --world");
-        return std::nullopt;
-      }
-      refuse(fmt::format("unknown kind of file: it has no setting that only {} has", programNames()));
-      for (const std::string &sentence : result.assumed)
-        diagnostics.warning(at, sentence);
+  const ForeignProgram *owner = result.isDump ? result.program : ownerOf(result.entries, result.program, *text);
+  const bool isCommand = result.program->isShell(*text) && !result.isDump;
+  if (const char *other = isCommand && !program && owner != result.program ? otherProgramOf(keysOf(result.entries)) : nullptr) {
+    refuse(fmt::format("this is a command of {}, which npar does not read; it reads those of {}", other, programNames()));
+    return std::nullopt;
+  }
+  if (program && owner && owner != program && ownSettings(*program, result.entries) == 0) {
+    diagnostics.error(at, fmt::format("this has settings that only {} has, and none of {}", owner->name(), program->name()))
+        .help(at, std::string("--from-format ") + owner->key() + " reads it");
+    return std::nullopt;
+  }
+  if (!program && !owner) {
+    if (const ForeignEntry *other = otherFileOf(result.entries)) {
+      diagnostics.error(other->at, fmt::format("this script trains by the settings of '{}'", other->value.substr(0, 60)))
+          .help(other->at, "give that file by --from, and the number of devices by --world");
       return std::nullopt;
     }
-    result.program = owner;
+    refuse(fmt::format("unknown kind of file: it has no setting that only {} has", programNames()));
+    for (const std::string &sentence : result.assumed)
+      diagnostics.warning(at, sentence);
+    return std::nullopt;
   }
-  followReferences(result, texts, sources, diagnostics);
+  if (!program)
+    result.program = owner;
+  result.program->complete(result.entries);
+  References(result, texts, sources, diagnostics).followAll();
   if (diagnostics.hasErrors())
     return std::nullopt;
   return result;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace npar::foreign {
@@ -51,6 +52,8 @@ std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file, dsl::
 /// True if the text has at least three such lines anywhere, since the list may be part of a log.
 bool isDump(const std::string &text);
 std::vector<ForeignEntry> readToml(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
+/// True for a line with a key of YAML: `num_processes: 8`.
+bool isYamlKey(std::string_view line);
 std::vector<ForeignEntry> readYaml(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 /// A duplicate key is an error, as in DeepSpeed.
 std::vector<ForeignEntry> readJson(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);

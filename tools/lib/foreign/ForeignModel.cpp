@@ -4,6 +4,7 @@
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/foreign/ModelFacts.h"
+#include "tools/lib/foreign/NamedConfig.h"
 #include "tools/lib/foreign/PlanText.h"
 #include "tools/lib/models/Compilation.h"
 
@@ -104,23 +105,82 @@ Status takeConstants(std::vector<std::string> &settings, const std::vector<std::
   return {};
 }
 
+/// The model of a run whose file does not have its sizes.
+struct KnownModel {
+  ImportedConfig config;
+  std::string because;              ///< what its sizes come from, for errors
+  std::vector<std::string> assumed; ///< sentences
+};
+
+/// The folder that a file names, as it is there or next to the file, if it has a config.json; empty if not.
+std::string folderWithConfig(const std::string &name, const std::string &file) {
+  std::error_code ignored;
+  for (const fs::path &folder : {fs::path(name), fs::path(file).parent_path() / name})
+    if (fs::is_regular_file(folder / "config.json", ignored))
+      return folder.string();
+  return "";
+}
+
+/// The model of --model-config, else the one that the file names. Nothing if neither is there; errors about a name are in `diagnostics`.
+Result<std::optional<KnownModel>> knownModel(const ForeignRequest &request, const std::optional<NamedModel> &named,
+                                             engine::Observer &observer, dsl::Diagnostics &diagnostics) {
+  ImportOptions options;
+  options.head = named ? named->head : "";
+  if (request.modelConfig) {
+    std::error_code ignored;
+    bool isFolder = fs::is_directory(*request.modelConfig, ignored);
+    TRY(ImportedConfig config, importConfig(isFolder ? *request.modelConfig + "/config.json" : *request.modelConfig, observer, options));
+    return std::optional(KnownModel{std::move(config), "this follows from the values of configuration '" + *request.modelConfig + "'", {}});
+  }
+  if (!named)
+    return std::optional<KnownModel>();
+  const ForeignEntry &entry = *named->entry;
+  const std::string shown = entry.value.substr(0, 60);
+  if (entry.unknown) {
+    dsl::Diagnostic &error = diagnostics.error(entry.at, "the name of the model depends on " + entry.unknown->why);
+    error.help(entry.at,
+               entry.unknown->help.empty() ? "give --model-config PATH: its config.json, or the folder with it" : entry.unknown->help);
+    return std::optional<KnownModel>();
+  }
+  if (std::string folder = folderWithConfig(entry.value, request.from); !folder.empty()) {
+    TRY(ImportedConfig config, importConfig(folder + "/config.json", observer, options));
+    return std::optional(KnownModel{std::move(config), "this follows from the values of configuration '" + folder + "'", {}});
+  }
+  TRY(std::optional<NamedConfig> config, namedConfig(entry.value, options.head));
+  if (config)
+    return std::optional(KnownModel{std::move(config->imported),
+                                    "this follows from configuration '" + config->config + "'",
+                                    {"'" + shown + "' has the sizes of configuration '" + config->config +
+                                     "' of the standard library; --model-config PATH replaces it"}});
+  diagnostics
+      .error(entry.at, "there is no folder '" + shown + "' with a config.json, and no configuration of the standard library has this name")
+      .help(entry.at, "give --model-config PATH: its config.json, or the folder with it");
+  return std::optional<KnownModel>();
+}
+
+/// The length of the table of positions; 0: the model has none.
+int64_t positionsOf(const std::vector<Constant> &constants) {
+  int64_t positions = 0;
+  for (const Constant &one : constants)
+    if (one.name == "rope" && one.value == "dynamic")
+      return 0;
+    else if (one.name == "context")
+      positions = std::strtoll(one.value.c_str(), nullptr, 10);
+  return positions;
+}
+
 /// Reports sequences that are longer than the positions of the model from --model-config.
 void checkLength(const ForeignRun &run, const std::vector<Constant> &constants, const std::vector<std::string> &settings,
                  dsl::Diagnostics &diagnostics) {
   for (const std::string &setting : settings)
     if (setting.rfind("context=", 0) == 0 || setting.rfind("length=", 0) == 0)
       return;
-  int64_t positions = 0;
-  for (const Constant &one : constants)
-    if (one.name == "rope" && one.value == "dynamic")
-      return;
-    else if (one.name == "context")
-      positions = std::strtoll(one.value.c_str(), nullptr, 10);
+  const int64_t positions = positionsOf(constants);
   if (positions == 0 || run.length <= positions)
     return;
   diagnostics
       .error(run.placeOf("length"), "sequences of " + std::to_string(run.length) + " tokens are longer than the " +
-                                        std::to_string(positions) + " positions of --model-config (max_position_embeddings)")
+                                        std::to_string(positions) + " positions of the model's configuration (max_position_embeddings)")
       .help(run.placeOf("length"), "--set context=" + std::to_string(run.length) + " gives the model as many positions");
 }
 
@@ -152,22 +212,23 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   std::string import;
   std::vector<Constant> constants;
   std::optional<dsl::Program> program;
-  if (request.modelConfig) {
-    std::error_code ignored;
-    bool isFolder = fs::is_directory(*request.modelConfig, ignored);
-    TRY(ImportedConfig config, importConfig(isFolder ? *request.modelConfig + "/config.json" : *request.modelConfig, observer));
-    import = config.model;
-    for (const auto &[name, value] : config.settings)
-      constants.push_back({name, value});
-    TRY(program, bareModel(import, joined(constants), "this follows from the values of configuration '" + *request.modelConfig + "'"));
-    hints.modelIsKnown = true, hints.layers = program->model.blocks;
-  }
-
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
   std::optional<ForeignRun> run;
-  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics, request.environment))
-    run = understand(*file, hints, diagnostics);
+  std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics, request.environment);
+  if (file) {
+    TRY(std::optional<KnownModel> known, knownModel(request, file->program->namedModel(*file), observer, diagnostics));
+    if (known) {
+      import = known->config.model;
+      for (const auto &[name, value] : known->config.settings)
+        constants.push_back({name, value});
+      TRY(program, bareModel(import, joined(constants), known->because));
+      hints.modelIsKnown = true, hints.layers = program->model.blocks, hints.positions = positionsOf(constants);
+      file->assumed.insert(file->assumed.end(), known->assumed.begin(), known->assumed.end());
+    }
+    if (!diagnostics.hasErrors())
+      run = understand(*file, hints, diagnostics);
+  }
   if (run && program)
     checkLength(*run, constants, given.settings, diagnostics);
   std::ostringstream report;

@@ -13,8 +13,8 @@ namespace npar::foreign {
 class Reading;
 
 /// How clearly a text or a line belongs to a program. Inside: a part of it does, such as a flag in a command. Whole: all of it has the
-/// syntax of the program's files, which counts more.
-enum class Sign { None, Inside, Whole };
+/// syntax of the program's files, which counts more. Own: it also has words that no other program's files have.
+enum class Sign { None, Inside, Whole, Own };
 
 /// Reports clauses of a plan that a program cannot follow (errors), or follows differently or outside its settings (warnings).
 class Refusals {
@@ -46,6 +46,12 @@ struct ForeignReference {
   bool isOptional = false;       ///< the file may be missing
 };
 
+/// A model that a file names, without its sizes.
+struct NamedModel {
+  const ForeignEntry *entry; ///< its value is the path of a folder, or a public name
+  std::string head;          ///< ending of the class that is trained: "ForMaskedLM"; empty: the configuration's
+};
+
 /// A program. Its functions do nothing where programs need not differ; the `check` functions report what this program lacks.
 class ForeignProgram {
 public:
@@ -67,8 +73,12 @@ public:
   virtual bool isShell(const std::string &) const { return false; }
   /// Parses a file in the program's syntax. `file` is the text's index in the sources.
   virtual std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const = 0;
-  /// Tells whether the files have nested settings, in YAML or JSON, which are each other's syntax.
+  /// Tells whether some of its files have nested settings, in YAML or JSON, which are each other's syntax.
   virtual bool isNested() const { return false; }
+  /// Rewrites settings in the names and words of the program's table: other names of a setting, words for true and false.
+  virtual void complete(std::vector<ForeignEntry> &) const {}
+  /// The model that the file names, if its sizes are elsewhere.
+  virtual std::optional<NamedModel> namedModel(const ForeignFile &) const { return std::nullopt; }
   /// A setting in the syntax of the file.
   virtual std::string shown(const std::string &key, const std::string &value, bool isDump) const;
   /// Translates the settings into npar's terms.

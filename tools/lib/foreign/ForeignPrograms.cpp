@@ -4,10 +4,11 @@
 
 namespace npar::foreign {
 
-const ForeignProgram &megatron(), &torchtitan(), &deepSpeed(), &accelerate();
+const ForeignProgram &megatron(), &torchtitan(), &deepSpeed(), &accelerate(), &huggingFace(), &sageMaker();
 
 const std::vector<const ForeignProgram *> &foreignPrograms() {
-  static const std::vector<const ForeignProgram *> programs = {&megatron(), &torchtitan(), &deepSpeed(), &accelerate()};
+  static const std::vector<const ForeignProgram *> programs = {&megatron(),   &torchtitan(),  &deepSpeed(),
+                                                              &accelerate(), &huggingFace(), &sageMaker()};
   return programs;
 }
 

@@ -53,10 +53,11 @@ struct ForeignRun {
   int64_t length = 0;           ///< tokens per sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
-  int64_t ep = 1;                    ///< ranks that share the experts, among the dp
-  bool expertsOverContext = false;   ///< all ranks of cp share them, too
-  std::string expertsBy;             ///< how rows get to experts: "gather", "all_to_all"; empty: sizes decide
-  bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
+  int64_t ep = 1;                  ///< ranks that share the experts, among the dp
+  bool expertsOverContext = false; ///< all ranks of cp share them, too
+  std::string expertsBy;           ///< how rows get to experts: "gather", "all_to_all"; empty: sizes decide
+  bool dpOutside = false;          ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
+  std::string order; ///< of data, pipeline and tensor parallelism in the numbers of ranks, outermost first ("TPD"); empty: by dpOutside
   std::string ring = "ring(zigzag)"; ///< how attention sees the whole sequence under cp
   int64_t micro = 1;                 ///< sequences per rank and micro-batch
   int64_t batch = 0;                 ///< 0: `accumulation` micro-batches
@@ -117,9 +118,10 @@ struct ForeignHints {
   int64_t world = 0;              ///< ranks by --world or --hosts; 0: neither is given
   int64_t otherwise = 0;          ///< ranks if the file does not say it; 0: unknown
   int64_t batch = 0;              ///< overrides the file's batch, even if the mesh does not divide it; 0: the file's
-  bool modelIsKnown = false;      ///< the model comes from --model-config
+  bool modelIsKnown = false;      ///< the model comes from --model-config, or from a name in the file
   bool vocabularyIsKnown = false; ///< the vocabulary size comes from --set
-  int64_t layers = 0;             ///< layers of the model from --model-config; 0: unknown
+  int64_t layers = 0;             ///< layers of the known model; 0: unknown
+  int64_t positions = 0;          ///< of the known model, the longest sequence; 0: unknown
 };
 
 /// Translates the file into npar's terms. Nothing if `diagnostics` got errors. Fills in missing sizes and checks that the mesh has `world`

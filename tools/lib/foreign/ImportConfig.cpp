@@ -56,6 +56,20 @@ bool holdsSame(const std::string &folder, const ImportedConfig &config) {
 
 } // namespace
 
+Result<std::vector<std::string>> classesWith(const std::string &head, const std::vector<std::string> &classes, const std::string &what) {
+  const std::vector<std::string> endings =
+      head == "ForCausalLM" ? std::vector<std::string>{head, "LMHeadModel"} : std::vector<std::string>{head};
+  for (const std::string &ending : endings)
+    for (const std::string &one : classes)
+      if (one.size() >= ending.size() && one.compare(one.size() - ending.size(), ending.size(), ending) == 0)
+        return std::vector<std::string>{one};
+  std::string known;
+  for (const std::string &one : classes)
+    known += (known.empty() ? "" : ", ") + one;
+  return Status::badInput(what + " would be trained as a model of a class that ends with '" + head + "', and npar knows " +
+                          (known.empty() ? "no class of its family" : "of its family " + known));
+}
+
 Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const ImportOptions &options) {
   const std::string &text = options.text;
   TRY(ConfigFile config, readConfigFile(path, options.ignored));
@@ -65,6 +79,14 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
     known.insert(known.end(), families.begin(), families.end());
     if (std::find(families.begin(), families.end(), config.modelType) == families.end())
       continue;
+    if (!options.head.empty()) {
+      TRY(std::vector<std::string> classes,
+          withText(candidate, observer, "",
+                   [&](const dsl::FrontendOptions &frontend, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
+                     return dsl::classesOf(frontend, config.modelType, sources, diagnostics);
+                   }));
+      TRY(config.architectures, classesWith(options.head, classes, "configuration '" + path + "'"));
+    }
     std::string because = "npar: this follows from the values of configuration '" + path + "'\n";
     auto call = withText(candidate, observer, because,
                          [&](const dsl::FrontendOptions &frontend, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {

@@ -12,7 +12,13 @@ namespace npar::foreign {
 struct ImportOptions {
   std::string text;                 ///< path or name of a model whose families are tried; empty: the standard library's
   std::vector<std::string> ignored; ///< keys that are left out, with everything in them
+  std::string head = {};            ///< ending of the class to take instead of the file's: "ForMaskedLM"; empty: the file's
 };
+
+/// The first of a family's classes that ends with `head`, as a list; "ForCausalLM" also means "LMHeadModel", GPT-2's name for it. BadInput
+/// if there is none. `what`: names the configuration.
+engine::Result<std::vector<std::string>> classesWith(const std::string &head, const std::vector<std::string> &classes,
+                                                     const std::string &what);
 
 struct ImportedConfig {
   std::string model; ///< path or name, as for `npar train`

@@ -66,7 +66,6 @@ const std::vector<OtherProgram> &otherPrograms() {
         {"per_device_batch_size", "base_output_directory"},
         {"max_target_length", "per_device_batch_size"}}},
       {"torchtune", {{"_component_"}}},
-      {"the Trainer of transformers", {{"per_device_train_batch_size"}}},
   };
   return programs;
 }

@@ -26,6 +26,12 @@ std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
       mesh.emplace_back(name, size);
   if (run.dpOutside && run.pp > 1)
     std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > run.ep) + (run.ep > 1));
+  if (!run.order.empty()) {
+    auto rank = [&](const std::pair<std::string, int64_t> &axis) {
+      return run.order.find(axis.first == "pp" ? 'P' : axis.first == "tp" || axis.first == "cp" ? 'T' : 'D');
+    };
+    std::stable_sort(mesh.begin(), mesh.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
+  }
   if (mesh.empty())
     mesh.emplace_back("dp", 1);
   return mesh;

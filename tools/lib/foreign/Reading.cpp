@@ -142,6 +142,17 @@ void Reading::skipSection(const std::string &prefix) {
       ++run.immaterial;
 }
 
+std::vector<ForeignEntry> Reading::takeSection(const std::string &prefix) {
+  std::vector<ForeignEntry> section;
+  for (const ForeignEntry &entry : file.entries)
+    if (entry.key.compare(0, prefix.size(), prefix) == 0) {
+      section.push_back(entry);
+      section.back().key.erase(0, prefix.size());
+      taken.insert(entry.key);
+    }
+  return section;
+}
+
 void Reading::place(const std::string &name, const ForeignEntry *entry) {
   if (entry)
     run.places.emplace_back(name, entry->at);
@@ -164,13 +175,15 @@ bool Reading::isOff(const std::string &key) const {
 void Reading::finish() {
   for (const auto &[entry, why] : overruled) {
     const KnownName *known = file.program->nameOf(entry->key);
+    if (taken.count(entry->key))
+      continue;
     if ((!known || known->part != Part::Run) && last[entry->key]->value != entry->value)
       run.notTaken.push_back({entry->at, shown(*entry), why});
   }
   for (const ForeignEntry &one : file.entries) {
     auto known = last.find(one.key);
     const ForeignEntry *entry = known->second;
-    if (entry != &one)
+    if (entry != &one || taken.count(entry->key))
       continue;
     const KnownName *name = file.program->nameOf(entry->key);
     bool matters = name ? name->part != Part::Run : !file.isDump;

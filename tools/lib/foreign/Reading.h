@@ -45,6 +45,8 @@ public:
   void keepSection(const std::string &prefix);
   /// Marks all settings whose names begin with `prefix`, and that no reader asked for, as immaterial.
   void skipSection(const std::string &prefix);
+  /// The settings whose names begin with `prefix`, without it. They are left to a reader of another program, and not counted here.
+  std::vector<ForeignEntry> takeSection(const std::string &prefix);
   /// Remembers the location of a size, for errors about the combination of sizes.
   void place(const std::string &name, const ForeignEntry *entry);
   void error(const ForeignEntry &entry, const std::string &message);
@@ -66,7 +68,7 @@ private:
 
   std::map<std::string, const ForeignEntry *> last;
   std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< entries that another of the same name overrides; why
-  std::set<std::string> seen;
+  std::set<std::string> seen, taken; ///< names that a reader asked for, and that were left to another program
 };
 
 /// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
