@@ -22,6 +22,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct Argument {
   Name name;
   ExpressionPtr value;
+  Name unit = {}; ///< of a length in a learning rate: "epochs"; empty if the text has none
 };
 
 enum class SuffixKind { Call, Select, Member };

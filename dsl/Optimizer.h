@@ -1,24 +1,51 @@
 // An optimizer with its arguments in place: which states it keeps, and the formulas of one training step.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace npar::dsl {
 
-enum class ScheduleKind { Constant, Linear, Cosine, Step, Exponential };
+using ScheduleKind = program::RateSchedule;
+/// Epochs and shares of the run become training steps when a run starts.
+using LengthUnit = program::LengthUnit;
+
+/// A length of time in a learning rate, such as `0.1 epochs`.
+struct Length {
+  double count = 0; ///< a whole number if in steps
+  LengthUnit unit = LengthUnit::Steps;
+
+  bool isInSteps() const { return unit == LengthUnit::Steps; }
+  bool operator==(const Length &other) const { return count == other.count && unit == other.unit; }
+};
+
+/// The rate before `scaled(rate, per = samples)` multiplied it by batch / per.
+struct ScaledRate {
+  double rate = 0, per = 1;
+};
 
 /// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant; or linear or cosine decay from peak to `final`
 /// over the steps from `warmup` to `steps`, `final` afterwards; or peak*factor^n with n = (t - warmup)/every, which Step rounds down.
 struct LearningRate {
   ScheduleKind kind = ScheduleKind::Constant;
   double peak = 1e-3, final = 0;
-  int64_t warmup = 0, steps = 0;
+  Length warmup, steps;
   double factor = 1; ///< multiplies the rate once in `every` steps, if hasFactor()
-  int64_t every = 1;
+  Length every = {1};
+  std::optional<ScaledRate> scaled; ///< what the peak was made of
 
   bool hasFactor() const { return kind == ScheduleKind::Step || kind == ScheduleKind::Exponential; }
+  bool hasEnd() const { return kind == ScheduleKind::Linear || kind == ScheduleKind::Cosine; }
+  /// True if it is known without the length of an epoch or of the run.
+  bool isInSteps() const { return warmup.isInSteps() && (!hasEnd() || steps.isInSteps()) && (!hasFactor() || every.isInSteps()); }
+  bool operator==(const LearningRate &other) const {
+    return kind == other.kind && peak == other.peak && final == other.final && warmup == other.warmup && steps == other.steps &&
+           factor == other.factor && every == other.every;
+  }
 };
 
 struct OptimizerArgument {

@@ -179,6 +179,7 @@ struct Train {
   const Optimizer &optimizer() const { return optimizers.front(); }
   std::optional<double> clip; ///< global norm
   uint64_t seed = 0;
+  std::optional<double> epochs;              ///< passes over the data that a run makes; nothing: the run says it
   std::vector<ParameterTraining> parameters; ///< one per Model::parameters
   std::vector<std::string> groups;           ///< groups of parameters with separate gradient norms; none is empty
   Location location;

@@ -48,6 +48,9 @@ inline constexpr Value<mlir::DictionaryAttr> dataBlock{"npar.data"}, productFlop
 inline constexpr List<mlir::DictionaryAttr> losses{"nn.losses"};
 /// The train block's own optimizer, then those of rules, by their numbers on `nn.variable`: dialects/nn/OptimizerAttributes.h.
 inline constexpr List<mlir::Attribute> optimizers{"nn.optimizers"};
+/// The learning rates of the same, and the epochs that the train block asks for: what a run must know of them.
+inline constexpr List<mlir::DictionaryAttr> rates{"npar.rates"};
+inline constexpr Real epochs{"npar.epochs"};
 /// The largest norm of the gradients.
 inline constexpr Real clip{"nn.clip"};
 /// Gives the line that declares each axis of the model.

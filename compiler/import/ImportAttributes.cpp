@@ -70,6 +70,9 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
 
 void setTrain(ModuleOp module, const dsl::Train &train, Builder &builder) {
   nn::setOptimizers(module, train.optimizers);
+  nn::setRates(module, train.optimizers);
+  if (train.epochs)
+    attributes::epochs.set(module, *train.epochs);
   if (train.clip)
     attributes::clip.set(module, *train.clip);
   if (train.groups.size() > 1) {

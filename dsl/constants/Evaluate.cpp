@@ -237,6 +237,8 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
     if (slots[slot])
       reporter.fail(a.name.text.empty() ? a.value->location : a.name.location,
                     "argument '" + formals[slot].name + "' of " + what + " is given twice");
+    if (!a.unit.text.empty() && !formals[slot].takesUnit)
+      reporter.fail(a.unit.location, "argument '" + formals[slot].name + "' of " + what + " has no unit", {"remove '" + a.unit.text + "'"});
     slots[slot] = &a;
   }
   for (size_t i = 0; i < formals.size(); ++i)

@@ -13,6 +13,7 @@ namespace npar::dsl {
 struct Formal {
   std::string name;
   bool optional = false;
+  bool takesUnit = false; ///< it is a length in a learning rate
 };
 
 /// Matches arguments to formals; one slot per formal, null when left out. Reports wrong names and counts. An argument for which `isFlag`

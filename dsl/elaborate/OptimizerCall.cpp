@@ -1,8 +1,8 @@
-// Reads the call of an optimizer: which declaration it names, its learning rate, and its other arguments.
+// Reads the call of an optimizer: which declaration it names, and its arguments.
 #include "dsl/Suggestions.h"
+#include "dsl/elaborate/LearningRate.h"
 #include "dsl/elaborate/OptimizerElaborator.h"
 
-#include <algorithm>
 #include <map>
 
 namespace npar::dsl {
@@ -28,11 +28,11 @@ const char *whyNot(const std::string &word) {
 
 class CallReader {
 public:
-  CallReader(const KnownOptimizers &known, Settings *settings, Evaluator &evaluator, Scope &scope)
-      : known(known), settings(settings), evaluator(evaluator), reporter(evaluator.reporter), scope(scope) {}
+  CallReader(const KnownOptimizers &known, Settings *settings, int64_t batch, Evaluator &evaluator, Scope &scope)
+      : known(known), settings(settings), batch(batch), evaluator(evaluator), reporter(evaluator.reporter), scope(scope) {}
 
   OptimizerCall read(const ast::Expression &e) {
-    const ast::Expression &callee = calleeOf(e, "an optimizer", known.names);
+    const ast::Expression &callee = calleeOf(e, "an optimizer", known.names, reporter);
     OptimizerCall call;
     call.location = e.location;
     KnownOptimizers::Found found = find(callee);
@@ -51,7 +51,7 @@ public:
       const ast::Item &parameter = call.declaration->parameters[i];
       const ast::Expression *value = setting ? setting->value.get() : given[i] ? given[i]->value.get() : nullptr;
       if (i == 0) {
-        call.rate = rate(value ? *value : *parameter.value);
+        call.rate = readLearningRate(value ? *value : *parameter.value, batch, evaluator, scope);
         continue;
       }
       Value fallback = parameter.value ? number(*parameter.value, defaults, formals[i].name) : Value(Poison{});
@@ -65,14 +65,6 @@ public:
   }
 
 private:
-  /// The name in `Name(arguments)`.
-  const ast::Expression &calleeOf(const ast::Expression &e, const std::string &what, const std::vector<std::string> &names) {
-    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->kind != ast::ExpressionKind::Name || e.suffixes.size() != 1 ||
-        e.suffixes[0].kind != ast::SuffixKind::Call)
-      reporter.fail(e.location, what + " is written as a call of " + joined(names));
-    return *e.items[0];
-  }
-
   KnownOptimizers::Found find(const ast::Expression &callee) {
     if (KnownOptimizers::Found found = known.find(callee.text); found.declaration)
       return found;
@@ -113,71 +105,9 @@ private:
       reporter.fail(at.location, "'" + name + "' must be " + kindOf(fallback) + ", this is " + kindOf(value));
   }
 
-  double atLeastZero(const ast::Expression &e, const std::string &what) {
-    double value = evaluator.number(e, scope, what);
-    if (!(value >= 0))
-      reporter.fail(e.location, what + " is " + textOf(value) + ", it must not be negative");
-    return value;
-  }
-
-  int64_t steps(const ast::Expression &e, const std::string &what) {
-    int64_t value = evaluator.integer(e, scope, what);
-    if (value < 0)
-      reporter.fail(e.location, what + " is " + std::to_string(value) + ", it must not be negative");
-    return value;
-  }
-
-  LearningRate rate(const ast::Expression &e) {
-    LearningRate r;
-    const std::vector<std::string> &functions = constantFunctions();
-    if (e.kind != ast::ExpressionKind::Suffixed || std::find(functions.begin(), functions.end(), e.items[0]->text) != functions.end()) {
-      r.peak = atLeastZero(e, "the learning rate");
-      return r;
-    }
-    static const std::map<std::string, std::pair<ScheduleKind, std::vector<Formal>>> forms = {
-        {"constant", {ScheduleKind::Constant, {{"peak"}, {"warmup", true}}}},
-        {"linear", {ScheduleKind::Linear, {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}},
-        {"cosine", {ScheduleKind::Cosine, {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}},
-        {"step", {ScheduleKind::Step, {{"peak"}, {"warmup", true}, {"factor"}, {"every"}}}},
-        {"exponential", {ScheduleKind::Exponential, {{"peak"}, {"warmup", true}, {"factor"}, {"every", true}}}}};
-    std::vector<std::string> names;
-    for (const auto &form : forms)
-      names.push_back(form.first);
-    const ast::Expression &callee = calleeOf(e, "a learning rate", names);
-    auto form = forms.find(callee.text);
-    if (form == forms.end()) {
-      Helps helps = didYouMean(callee.text, names);
-      reporter.fail(callee.location, "unknown learning rate '" + callee.text + "'",
-                    helps.empty() ? Helps{"it is one of " + joined(names)} : helps);
-    }
-    std::vector<const ast::Argument *> given =
-        matchArguments(reporter, "'" + callee.text + "'", e.location, form->second.second, e.suffixes[0].arguments);
-    auto value = [&](size_t i) { return i < given.size() && given[i] ? given[i]->value.get() : nullptr; };
-    r.kind = form->second.first;
-    r.peak = atLeastZero(*value(0), "the peak of the learning rate");
-    r.warmup = value(1) ? steps(*value(1), "the warm-up") : 0;
-    if (r.kind == ScheduleKind::Constant)
-      return r;
-    if (r.hasFactor()) {
-      r.factor = evaluator.number(*value(2), scope, "the factor of the learning rate");
-      if (!(r.factor > 0 && r.factor <= 1))
-        reporter.fail(value(2)->location, "the factor of the learning rate is " + textOf(r.factor) + ", it must be above 0 and at most 1");
-      r.every = value(3) ? steps(*value(3), "the number of steps between changes of the learning rate") : 1;
-      if (r.every < 1)
-        reporter.fail(value(3)->location, "the learning rate changes every 0 steps, it must be at least 1");
-      return r;
-    }
-    r.steps = steps(*value(2), "the number of steps");
-    r.final = value(3) ? atLeastZero(*value(3), "the final learning rate") : 0;
-    if (r.steps <= r.warmup)
-      reporter.fail(value(2)->location,
-                    "the schedule ends at step " + std::to_string(r.steps) + ", within its warm-up of " + std::to_string(r.warmup),
-                    {"steps must be at least " + std::to_string(r.warmup + 1)});
-    return r;
-  }
-
   const KnownOptimizers &known;
   Settings *settings;
+  int64_t batch;
   Evaluator &evaluator;
   Reporter &reporter;
   Scope &scope;
@@ -185,9 +115,9 @@ private:
 
 } // namespace
 
-OptimizerCall readOptimizerCall(const ast::Expression &call, const KnownOptimizers &known, Settings *settings, Evaluator &evaluator,
-                                Scope &scope) {
-  return CallReader(known, settings, evaluator, scope).read(call);
+OptimizerCall readOptimizerCall(const ast::Expression &call, const KnownOptimizers &known, Settings *settings, int64_t batch,
+                                Evaluator &evaluator, Scope &scope) {
+  return CallReader(known, settings, batch, evaluator, scope).read(call);
 }
 
 } // namespace npar::dsl

@@ -29,9 +29,10 @@ struct OptimizerCall {
       arguments; ///< one per parameter after the learning rate; the place of the call, or of the default
 };
 
-/// Reads a call. `settings` (may be null) override its arguments: `optimizer.lr`, `optimizer.decay`. Throws Stop after reporting.
-OptimizerCall readOptimizerCall(const ast::Expression &call, const KnownOptimizers &known, Settings *settings, Evaluator &evaluator,
-                                Scope &scope);
+/// Reads a call. `settings` (may be null) override its arguments: `optimizer.lr`, `optimizer.decay`. `batch`: samples per step, which
+/// `scaled` needs. Throws Stop after reporting.
+OptimizerCall readOptimizerCall(const ast::Expression &call, const KnownOptimizers &known, Settings *settings, int64_t batch,
+                                Evaluator &evaluator, Scope &scope);
 
 /// The formulas of a call, with another decay if one is given (the declaration then has that argument). `damped`: for comparisons of two
 /// programs, a small argument `epsilon` is raised and `sign` has a slope at 0, so that gradients that are zero except for rounding move no

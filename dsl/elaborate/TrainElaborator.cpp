@@ -8,7 +8,7 @@
 namespace npar::dsl {
 namespace {
 
-const std::vector<std::string> trainSettings = {"batch", "optimizer", "clip", "seed"};
+const std::vector<std::string> trainSettings = {"batch", "optimizer", "clip", "seed", "epochs"};
 
 class TrainElaborator {
 public:
@@ -30,13 +30,14 @@ public:
       else if (!values.insert({s.name.text, s.value.get()}).second)
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
     }
-    for (const char *key : {"batch", "clip", "seed"})
+    for (const char *key : {"batch", "clip", "seed", "epochs"})
       if (const Setting *s = settings.find(key))
         values[key] = s->value.get();
     attempt([&] { batch(values["batch"]); });
     attempt([&] { optimizer(values["optimizer"]); });
     attempt([&] { clip(values["clip"]); });
     attempt([&] { seed(values["seed"]); });
+    attempt([&] { epochs(values["epochs"]); });
     if (result.calls.empty())
       result.calls.resize(1); // an error was reported; further optimizers keep their numbers
     result.rules = readParameterRules(source.rules, evaluator, scope, [&](const ast::Expression &e) { return furtherOptimizer(e); });
@@ -90,17 +91,26 @@ private:
     result.train.seed = static_cast<uint64_t>(value);
   }
 
+  void epochs(const ast::Expression *e) {
+    if (!e)
+      return;
+    double value = evaluator.number(*e, scope, "the number of epochs");
+    if (!(value > 0))
+      reporter.fail(e->location, "the number of epochs is " + textOf(value) + ", it must be above 0");
+    result.train.epochs = value;
+  }
+
   void optimizer(const ast::Expression *e) {
     if (!e)
       reporter.fail(source.name.location, "train block '" + source.name.text + "' has no optimizer",
                     {"write `optimizer AdamW(lr = 3e-4)`"});
-    result.calls = {readOptimizerCall(*e, known, &settings, evaluator, scope)};
+    result.calls = {readOptimizerCall(*e, known, &settings, result.train.batch, evaluator, scope)};
     result.train.optimizers = {elaborateOptimizer(result.calls.front(), {}, damped, reporter)};
   }
 
   /// The number of a rule's own optimizer in `calls`. Reports what is wrong with its text too; its decay is known when the model is.
   size_t furtherOptimizer(const ast::Expression &e) {
-    OptimizerCall call = readOptimizerCall(e, known, nullptr, evaluator, scope);
+    OptimizerCall call = readOptimizerCall(e, known, nullptr, result.train.batch, evaluator, scope);
     elaborateOptimizer(call, {}, damped, reporter);
     result.calls.push_back(std::move(call));
     return result.calls.size() - 1;

@@ -106,14 +106,15 @@ product: unary (('*' | '/' | '%') unary)*;
 unary: '-'* suffixed;
 suffixed: primary suffix*;
 suffix: '(' (argument (',' argument)*)? ')' | '[' argument (',' argument)* ']' | '.' name;
-argument: expression ('=' expression)?; // the left one of two is a name, checked afterwards
+argument: expression ('=' expression)? lengthUnit?; // the left one of two is a name, checked afterwards
+lengthUnit: EPOCH | EPOCHS | RUN; // `warmup = 0.1 epochs`, in learning rates only
 primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)* ')' | list;
 list: '[' (expression (',' expression)*)? ']' | '[' expression FOR name IN expression ']'; // `[1.0 / (i + 1) for i in half]`
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
     | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
-    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE | LOG | EXPERTS | BUFFER;
+    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE | LOG | EXPERTS | BUFFER | EPOCH | EPOCHS | RUN;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -175,6 +176,9 @@ UPDATE: 'update';
 LOG: 'log';
 EXPERTS: 'experts';
 BUFFER: 'buffer';
+EPOCH: 'epoch';
+EPOCHS: 'epochs';
+RUN: 'run';
 HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;

@@ -1,6 +1,8 @@
 // Builds names and expressions.
 #include "dsl/parse/ExpressionBuilder.h"
 
+#include "engine/program/Words.h"
+
 #include <charconv>
 #include <stdexcept>
 
@@ -56,6 +58,7 @@ ast::ExpressionPtr ExpressionBuilder::expression(Context *context) {
     result->items.push_back(expression(static_cast<Context *>(context->children[0])));
     for (size_t i = 1; i < context->children.size(); ++i)
       result->suffixes.push_back(suffix(static_cast<Grammar::SuffixContext *>(context->children[i])));
+    refuseUnits(*result);
     return result;
   case Grammar::RulePrimary:
     return primary(static_cast<Grammar::PrimaryContext *>(context), std::move(result));
@@ -83,6 +86,18 @@ ast::ExpressionPtr ExpressionBuilder::expression(Context *context) {
   }
 }
 
+/// Units are for the lengths of a learning rate, which is checked when it is read. Other calls have none.
+void ExpressionBuilder::refuseUnits(const ast::Expression &call) {
+  bool isRate = call.items[0]->kind == ast::ExpressionKind::Name && call.suffixes.size() == 1 &&
+                program::valueOf<program::RateSchedule>(call.items[0]->text);
+  for (const ast::Suffix &suffix : call.suffixes)
+    for (const ast::Argument &argument : suffix.arguments)
+      if (!argument.unit.text.empty() && !isRate)
+        diagnostics.error(argument.unit.location,
+                          "'" + argument.unit.text +
+                              "' is a unit of lengths in learning rates, such as `cosine(1e-3, warmup = 0.1 epochs)`");
+}
+
 ast::Suffix ExpressionBuilder::suffix(Grammar::SuffixContext *context) {
   ast::Suffix result;
   result.location = at(context);
@@ -102,6 +117,8 @@ ast::Suffix ExpressionBuilder::suffix(Grammar::SuffixContext *context) {
       a.name = {left->text, left->location};
     }
     a.value = expression(parts.back());
+    if (auto *unit = argument->lengthUnit())
+      a.unit = {unit->getText(), at(unit)};
     result.arguments.push_back(std::move(a));
   }
   return result;

@@ -38,6 +38,7 @@ protected:
 
 private:
   ast::Suffix suffix(Grammar::SuffixContext *context);
+  void refuseUnits(const ast::Expression &call);
   ast::ExpressionPtr primary(Grammar::PrimaryContext *context, ast::ExpressionPtr result);
 
   Diagnostics &diagnostics;

@@ -77,6 +77,7 @@ void ExpressionPrinter::suffix(const Suffix &s) {
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     out << (i ? ", " : "") << s.arguments[i].name.text << (s.arguments[i].name.text.empty() ? "" : " = ");
     expression(*s.arguments[i].value);
+    out << (s.arguments[i].unit.text.empty() ? "" : " ") << s.arguments[i].unit.text;
   }
   out << (s.kind == SuffixKind::Call ? ')' : ']');
 }

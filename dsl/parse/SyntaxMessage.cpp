@@ -8,10 +8,13 @@ const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 // Words that are names outside of the place where they mean something.
 const std::set<std::string> names = {
-    "ID",       "'in'",      "'op'",           "'by'",    "'store'",     "'per'",     "'recompute'",  "'every'",  "'compute'", "'keep'",
-    "'bucket'", "'stages'",  "'hierarchical'", "'under'", "'config'",    "'as'",      "'checkpoint'", "'family'", "'else'",    "'place'",
-    "'inside'", "'machine'", "'data'",         "'below'", "'lengths'",   "'weight'",  "'seed'",       "'last'",   "'freeze'",  "'except'",
-    "'where'",  "'metric'",  "'output'",       "'live'",  "'optimizer'", "'experts'", "'buffer'",     "'state'",  "'update'",  "'log'"};
+    "ID",       "'in'",     "'op'",     "'by'",           "'store'",  "'per'",    "'recompute'", "'every'",      "'compute'",
+    "'keep'",   "'bucket'", "'stages'", "'hierarchical'", "'under'",  "'config'", "'as'",        "'checkpoint'", "'family'",
+    "'else'",   "'place'",  "'inside'", "'machine'",      "'data'",   "'below'",  "'lengths'",   "'weight'",     "'seed'",
+    "'last'",   "'freeze'", "'except'", "'where'",        "'metric'", "'output'", "'live'",      "'optimizer'",  "'experts'",
+    "'buffer'", "'state'",  "'update'", "'log'",          "'epoch'",  "'epochs'", "'run'"};
+// May follow any argument, but mean something in learning rates only.
+const std::set<std::string> units = {"'epoch'", "'epochs'", "'run'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
@@ -68,6 +71,7 @@ std::string describeSyntaxError(std::set<std::string> expected, const std::strin
     group(expected, operators, "an operator", phrases);
   bool name = expected.count("ID") != 0;
   group(expected, names, "a name", phrases);
+  group(expected, units, nullptr, phrases);
   for (const std::string &token : expected) {
     if (token == "<EOF>")
       phrases.push_back("the end of the " + whole);

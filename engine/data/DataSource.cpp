@@ -22,6 +22,7 @@ public:
   }
   std::vector<std::string> classes() const override { return files[0]->classes(); }
   int64_t samples() const override { return sampler.samples(); }
+  double stepsPerEpoch() const override { return sampler.batchesPerEpoch(); }
   std::string stream() const override { return plan.stream(); }
   std::string order() const override { return plan.orderText(); }
 

@@ -38,6 +38,8 @@ public:
   virtual std::vector<std::string> classes() const { return {}; }
   /// Number of samples before they repeat; 0: they never do.
   virtual int64_t samples() const = 0;
+  /// Steps in which an epoch's samples come, not always whole; 0 if data have no end.
+  virtual double stepsPerEpoch() const { return 0; }
   /// Kind and order of the data in words, which must match when a training resumes: "tokens u16", "shuffled".
   virtual std::string stream() const { return "random"; }
   virtual std::string order() const { return ""; }

@@ -80,6 +80,19 @@ int64_t SampleOrder::position(int64_t step) const {
   return (epoch + 1 + steps / batchesOf(count)) * count + steps % batchesOf(count) * rows;
 }
 
+double SampleOrder::batchesPerEpoch() const {
+  const int64_t rows = settings.rows;
+  switch (settings.last) {
+  case LastBatch::Join:
+    break;
+  case LastBatch::Drop:
+    return static_cast<double>(count / rows);
+  case LastBatch::Pad:
+    return static_cast<double>((count + rows - 1) / rows);
+  }
+  return static_cast<double>(count) / static_cast<double>(rows);
+}
+
 std::vector<SamplePlace> SampleOrder::batch(int64_t step) const {
   int64_t begin = position(step), end = settings.last == LastBatch::Join ? INT64_MAX : (begin / count + 1) * count;
   Lookup lookup(*this);

@@ -66,6 +66,17 @@ public:
     return line(shape, values);
   }
 
+  std::string row(const LogShape &shape, const EpochRecord &record) const override {
+    std::map<std::string, std::string> values = {{"step", std::to_string(record.step)}, {"kind", "epoch"}};
+    for (const auto &[name, value] : epochValues(record, shape))
+      values[name] = number(value);
+    for (const auto &[name, value] : record.values)
+      values["eval_" + name] = number(value);
+    if (!record.values.empty())
+      values["best"] = record.best ? "1" : "0";
+    return line(shape, values);
+  }
+
   /// The reason has no column: logs of runs without checkpoints have none either, and the columns must not differ.
   std::string row(const LogShape &shape, const FailedSaveRecord &record) const override {
     return line(shape, {{"step", std::to_string(record.step)}, {"kind", failedSave}});
@@ -84,7 +95,7 @@ public:
         return size;
       int64_t number = std::stoll(log.substr(size, comma - size));
       bool trains = log.compare(comma + 1, 6, "train,") == 0;
-      bool known = trains || log.compare(comma + 1, 5, "eval,") == 0 ||
+      bool known = trains || log.compare(comma + 1, 5, "eval,") == 0 || log.compare(comma + 1, 6, "epoch,") == 0 ||
                    log.compare(comma + 1, std::strlen(failedSave) + 1, std::string(failedSave) + ",") == 0;
       if (trains ? !followsBefore(number, step, last) : !known || number > step)
         return size;
@@ -108,6 +119,11 @@ private:
       names.push_back("eval_" + name);
     for (const std::string &group : shape.groups)
       names.push_back("grad_norm " + group);
+    if (!shape.epochs)
+      return names;
+    for (const auto &value : epochValues({}, shape))
+      names.push_back(value.first);
+    names.push_back("best");
     return names;
   }
 

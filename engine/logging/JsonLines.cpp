@@ -47,6 +47,14 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
          (record.products.empty() ? "" : ",\"products\":" + jsonString(record.products)) + "}";
 }
 
+std::vector<std::pair<std::string, double>> epochValues(const EpochRecord &record, const LogShape &shape) {
+  return {{"epoch_done", record.epoch},
+          {"epoch_steps", static_cast<double>(record.steps)},
+          {"epoch_loss", record.loss},
+          {"epoch_seconds", record.seconds},
+          {"epoch_" + shape.unit + "_per_second", record.perSecond}};
+}
+
 bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last) {
   if (row >= step || (last && row != *last + 1))
     return false;
@@ -66,6 +74,16 @@ public:
     for (const auto &[name, value] : record.values)
       line += "," + jsonString("eval_" + name) + ":" + jsonNumber(value);
     return line + "}\n";
+  }
+
+  /// {"schema":1,"step":20,"epoch_done":1,"epoch_loss":...,"eval_loss":...,"best":true}
+  std::string row(const LogShape &shape, const EpochRecord &record) const override {
+    std::string line = beginning() + ",\"step\":" + std::to_string(record.step);
+    for (const auto &[name, value] : epochValues(record, shape))
+      line += "," + jsonString(name) + ":" + jsonNumber(value);
+    for (const auto &[name, value] : record.values)
+      line += "," + jsonString("eval_" + name) + ":" + jsonNumber(value);
+    return line + (record.values.empty() ? "" : std::string(",\"best\":") + (record.best ? "true" : "false")) + "}\n";
   }
 
   /// {"schema":1,"step":20,"checkpoint_error":"..."}

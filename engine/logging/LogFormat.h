@@ -45,6 +45,19 @@ struct EvaluationRecord {
   double time = 0;
 };
 
+/// The end of an epoch, or of the run, after `step` training steps.
+struct EpochRecord {
+  int64_t step = 0;
+  double epoch = 0;     ///< passes over the data; not whole if the run ends within one
+  int64_t steps = 0;    ///< of this run since the end before
+  double loss = 0;      ///< mean loss of these steps
+  double perSecond = 0; ///< in the log's unit, waiting for data included, evaluations not
+  double seconds = 0;
+  bool best = false;                                  ///< the evaluation is the best so far
+  std::vector<std::pair<std::string, double>> values; ///< of the evaluation at this step; empty: there is none
+  double time = 0;
+};
+
 /// A checkpoint after `step` training steps that could not be written.
 struct FailedSaveRecord {
   int64_t step = 0;
@@ -59,6 +72,7 @@ struct LogShape {
   std::vector<std::string> losses{};      ///< names of several losses; empty: the only loss has no name
   std::vector<std::string> evaluations{}; ///< names of the values of evaluations, for formats that have columns
   std::vector<std::string> logged{};      ///< names of the numbers that the model logs
+  bool epochs = false;                    ///< there are rows of epochs
 };
 
 /// A format of rows: pure functions to bytes. Rows are complete, except that the last one may be cut off if a run was killed.
@@ -69,9 +83,11 @@ public:
   virtual std::string head(const LogShape &) const { return {}; }
   virtual std::string row(const LogShape &shape, const StepRecord &record) const = 0;
   virtual std::string row(const LogShape &shape, const EvaluationRecord &record) const = 0;
+  virtual std::string row(const LogShape &shape, const EpochRecord &record) const = 0;
   virtual std::string row(const LogShape &shape, const FailedSaveRecord &record) const = 0;
   /// Bytes of the head and of the rows that come before training step `step`, as far as they are complete and their steps are consecutive.
-  /// An evaluation after `step` steps, and a failed save then, are among them. 0 if the log does not have this shape.
+  /// An evaluation or the end of an epoch after `step` steps, and a failed save then, are among them. 0 if the log does not have this
+  /// shape.
   virtual size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const = 0;
 };
 
@@ -91,6 +107,10 @@ const LogFormat &logFormatOf(const std::string &path);
 /// "sample", "data_wait_seconds", "batch_hash" and "products" where they are known; another unit replaces "tokens"; NaN and infinity are
 /// null.
 std::string stepLine(const StepRecord &record, const LogShape &shape = {});
+
+/// The values of an epoch's row by their names, without those of its evaluation: "epoch_done", "epoch_steps", "epoch_loss",
+/// "epoch_seconds", "epoch_tokens_per_second".
+std::vector<std::pair<std::string, double>> epochValues(const EpochRecord &record, const LogShape &shape);
 
 /// True if a row of training step `row` may follow `last` in a log that is cut before `step`; then sets `last` to it.
 bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last);

@@ -20,6 +20,7 @@ public:
   StepLog(const StepLog &) = delete;
   Status append(const StepRecord &record) { return write(format.row(shape, record)); }
   Status append(const EvaluationRecord &record) { return write(format.row(shape, record)); }
+  Status append(const EpochRecord &record) { return write(format.row(shape, record)); }
   Status append(const FailedSaveRecord &record) { return write(format.row(shape, record)); }
   Status close();
 

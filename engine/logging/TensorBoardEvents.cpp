@@ -123,6 +123,17 @@ public:
     return event(evaluation.time, evaluation.step, values);
   }
 
+  std::string row(const LogShape &shape, const EpochRecord &epoch) const override {
+    Values values;
+    for (const auto &[name, value] : epochValues(epoch, shape))
+      values.add(name, value);
+    for (const auto &[name, value] : epoch.values)
+      values.add("epoch_eval_" + name, value);
+    if (!epoch.values.empty())
+      values.add("epoch_best", epoch.best);
+    return event(epoch.time, epoch.step, values);
+  }
+
   std::string row(const LogShape &, const FailedSaveRecord &failed) const override {
     Values values;
     values.add("checkpoint_error", 1);

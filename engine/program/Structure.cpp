@@ -8,6 +8,7 @@
 #include "engine/program/Pieces.h"
 #include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/RateWords.h"
 #include "engine/program/SizeCheck.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
@@ -30,8 +31,8 @@ public:
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
     if (checkMesh() && take(checkInputs(program)) && take(checkData(program)) && take(checkResults(program)) &&
-        take(checkAttentions(program)) && take(checkMatmuls(program)) && take(checkCollectiveSizes(program)) && checkTables() &&
-        checkVariables()) {
+        take(checkAttentions(program)) && take(checkMatmuls(program)) && take(checkCollectiveSizes(program)) && take(wrongRate(program)) &&
+        checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           return wrong;

@@ -29,6 +29,8 @@ template <> struct Values<PictureStepKind> { static constexpr auto &all = EnumVa
 template <> struct Values<Interpolation> { static constexpr auto &all = EnumValuesInterpolation; };
 template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
+template <> struct Values<RateSchedule> { static constexpr auto &all = EnumValuesRateSchedule; };
+template <> struct Values<LengthUnit> { static constexpr auto &all = EnumValuesLengthUnit; };
 template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
 template <> struct Values<ProductOrder> { static constexpr auto &all = EnumValuesProductOrder; };
 template <> struct Values<Grouping> { static constexpr auto &all = EnumValuesGrouping; };
@@ -218,6 +220,34 @@ const char *wordOf(DataOrder order) {
   refuse("order of samples", static_cast<unsigned>(order));
 }
 
+const char *wordOf(RateSchedule schedule) {
+  switch (schedule) {
+  case RateSchedule::Constant:
+    return "constant";
+  case RateSchedule::Linear:
+    return "linear";
+  case RateSchedule::Cosine:
+    return "cosine";
+  case RateSchedule::Step:
+    return "step";
+  case RateSchedule::Exponential:
+    return "exponential";
+  }
+  refuse("schedule of a learning rate", static_cast<unsigned>(schedule));
+}
+
+const char *wordOf(LengthUnit unit) {
+  switch (unit) {
+  case LengthUnit::Steps:
+    return "steps";
+  case LengthUnit::Epochs:
+    return "epochs";
+  case LengthUnit::Run:
+    return "run";
+  }
+  refuse("unit of length", static_cast<unsigned>(unit));
+}
+
 const char *wordOf(MeasureKind kind) {
   switch (kind) {
   case MeasureKind::Loss:
@@ -362,6 +392,8 @@ template std::optional<DataOrder> valueOf(std::string_view);
 template std::optional<PictureStepKind> valueOf(std::string_view);
 template std::optional<Interpolation> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);
+template std::optional<RateSchedule> valueOf(std::string_view);
+template std::optional<LengthUnit> valueOf(std::string_view);
 template std::optional<MeasureKind> valueOf(std::string_view);
 template std::optional<ProductOrder> valueOf(std::string_view);
 template std::optional<Grouping> valueOf(std::string_view);
@@ -382,6 +414,8 @@ template std::string wordsOf<DataOrder>();
 template std::string wordsOf<PictureStepKind>();
 template std::string wordsOf<Interpolation>();
 template std::string wordsOf<DataLast>();
+template std::string wordsOf<RateSchedule>();
+template std::string wordsOf<LengthUnit>();
 template std::string wordsOf<MeasureKind>();
 template std::string wordsOf<ProductOrder>();
 template std::string wordsOf<Grouping>();

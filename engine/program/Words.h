@@ -27,6 +27,8 @@ const char *wordOf(DataOrder order);
 const char *wordOf(DataLast last);
 const char *wordOf(CheckpointRuleKind kind);
 const char *wordOf(CauseKind kind);
+const char *wordOf(RateSchedule schedule);
+const char *wordOf(LengthUnit unit);
 const char *wordOf(MeasureKind kind);
 const char *wordOf(ProductOrder order);
 const char *wordOf(Grouping grouping);

@@ -4,6 +4,7 @@
 #include "engine/device/WorkOffers.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/RateWords.h"
 #include "engine/runtime/ChainRunner.h"
 #include "engine/runtime/Failure.h"
 #include "engine/runtime/Operations.h"
@@ -13,6 +14,7 @@
 #include "engine/status/Thrown.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <oneapi/tbb/global_control.h>
@@ -89,6 +91,7 @@ struct Executor::State {
 
   void build();
   void fillContexts();
+  void setRunWords(const std::vector<double> &words);
   const int64_t *contextOf(const StepNode &node) const {
     return &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
   }
@@ -184,10 +187,10 @@ uint32_t Executor::State::endOfGroup(uint32_t first) const {
   return last;
 }
 
-/// Contexts of kernels and attention: {data step, micro index, seed, coordinates...}.
+/// Contexts of kernels and attention: see program::contextWordsOf.
 void Executor::State::fillContexts() {
   size_t micros = static_cast<size_t>(std::max<int64_t>(program.micro_count(), 1));
-  contextSize = 3 + program.mesh()->size();
+  contextSize = program::contextWordsOf(program);
   contexts.resize(graph.ranks.size() * micros * contextSize);
   for (size_t local = 0; local < graph.ranks.size(); ++local) {
     std::vector<int64_t> coordinates = program::coordinatesOf(program, graph.ranks[local].rank);
@@ -197,6 +200,12 @@ void Executor::State::fillContexts() {
       std::copy(coordinates.begin(), coordinates.end(), context + 3);
     }
   }
+}
+
+void Executor::State::setRunWords(const std::vector<double> &words) {
+  const size_t first = contextSize - words.size();
+  for (size_t context = 0; context < contexts.size(); context += contextSize)
+    std::memcpy(&contexts[context + first], words.data(), words.size() * sizeof(double));
 }
 
 void Executor::State::record(uint32_t index, double begin, double end) {
@@ -437,6 +446,8 @@ Executor::Executor(const program::Program &program, const StepGraph &graph, Oper
     : state(new State(program, graph, operations, backend, communicator, clock, options)) {}
 
 Executor::~Executor() = default;
+
+void Executor::setRunWords(const std::vector<double> &words) { state->setRunWords(words); }
 
 Status Executor::run(int64_t step) { return state->run(step); }
 

@@ -11,6 +11,7 @@
 #include "engine/status/Status.h"
 
 #include <memory>
+#include <vector>
 
 namespace npar::engine {
 
@@ -30,6 +31,8 @@ public:
   Executor(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
            const Clock &clock, const ExecutorOptions &options);
   ~Executor();
+  /// Sets the words of the run (program/RateWords.h) between steps, all of them.
+  void setRunWords(const std::vector<double> &words);
   /// One training step of the graph's ranks. After a failure every further call returns the same error.
   Status run(int64_t step);
 

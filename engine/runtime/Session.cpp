@@ -47,6 +47,7 @@ public:
 
   Status open();
   Result<StepResult> step(const Batch &batch, int64_t step) override;
+  Status setRun(const RunLength &length) override;
   Result<std::vector<double>> read(const std::string &variable) const override { return readAs<double>(variable); }
   Status visit(const std::string &variable, const std::function<void(const double *values, size_t count)> &take) const override;
   Result<std::vector<float>> readFloat(const std::string &variable) const override { return readAs<float>(variable); }
@@ -104,6 +105,7 @@ private:
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
   std::vector<uint32_t> accumulators; ///< zeroed here: those that need it of a program that brings no prologue
+  bool knowsRun = false;              ///< setRun was called, or the program does not need it
   Status broken;                      ///< why no further step is possible, though the executor is well
 };
 
@@ -183,6 +185,9 @@ Status LocalSession::openRanks() {
   begin("building the graph of steps");
   if (Status status = buildGraph(std::move(*sessionOf)); !status.ok())
     return status;
+  knowsRun = !needsRunLength(program);
+  if (options.run && !knowsRun)
+    TRY_STATUS(setRun(*options.run));
   begin("initialising the parameters");
   return computes() ? initialiseParameters() : Status();
 }
@@ -268,9 +273,19 @@ Status LocalSession::initialise(const std::string &parameter) {
   });
 }
 
+Status LocalSession::setRun(const RunLength &length) {
+  TRY(std::vector<double> words, runWords(program, length));
+  executor->setRunWords(words);
+  knowsRun = true;
+  return {};
+}
+
 Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   if (!broken.ok())
     return broken;
+  if (!knowsRun) // the same in all sessions
+    return Status::badInput("the learning rate has lengths in epochs or shares of the run, which a single step does not know\n"
+                            "npar: help: write its lengths in steps, or train on files");
   if (computes()) {
     if (Status status = inputs.fill(*parts.backend, batch); !status.ok())
       return stopAll(status);

@@ -6,6 +6,7 @@
 #include "engine/runtime/ElementSource.h"
 #include "engine/runtime/HostPieces.h"
 #include "engine/runtime/OwnedPieces.h"
+#include "engine/runtime/RunLength.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -52,6 +53,7 @@ struct SessionOptions {
   /// A session that outlives this one, for a program with the same parameters and states at the same places: this session uses that one's
   /// memory and allocates none. Null: its own memory. If ranks are in other sessions, these must do the same.
   const Session *host = nullptr;
+  std::optional<RunLength> run; ///< see Session::setRun; nothing: it is set later
   /// Returns this session's message to the others at the end of a successful step; called once per step; null: no message. Every session
   /// receives all messages (StepResult.notes), so decisions based on them agree.
   std::function<std::vector<uint8_t>(int64_t step)> note;
@@ -109,6 +111,9 @@ public:
   /// Runs one training step. `batch`: the values of every input, for the whole global batch or only for the samples of rows(), which must
   /// pass checkBatch; `step` counts from 0.
   virtual Result<StepResult> step(const Batch &batch, int64_t step) = 0;
+  /// Sets the length of the run, between steps. A program that needs it (needsRunLength) takes no step before. All sessions must get the
+  /// same.
+  virtual Status setRun(const RunLength &length) = 0;
 
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
   /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.

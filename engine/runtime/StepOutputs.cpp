@@ -45,7 +45,7 @@ std::vector<std::string> loggedNames(const Program &program) {
 
 namespace {
 
-enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
+enum OutputIndex { Loss, GradNorm, Rate, LossScale, ValidTokens, FirstGroup };
 
 /// Names in the order of OutputIndex, then the norms of the groups, then for each of `losses` its value and its count, then `logged`.
 std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses,
@@ -96,7 +96,7 @@ Result<StepResult> StepOutputs::read(int64_t step, const std::function<std::vect
   for (ReportedOutput &output : reported)
     if (std::isnan(output.value)) // which sign it has depends on the processor and means nothing
       output.value = std::numeric_limits<double>::quiet_NaN();
-  StepResult result = {reported[Loss].value, reported[GradNorm].value, reported[LearningRate].value, reported[LossScale].value,
+  StepResult result = {reported[Loss].value, reported[GradNorm].value, reported[Rate].value, reported[LossScale].value,
                        !std::isfinite(reported[GradNorm].value)};
   result.notes = std::move(notes);
   if (reported[ValidTokens].rank >= 0)

@@ -130,10 +130,15 @@ uint64_t RunCheckpoints::seed(const program::Program &program) const {
 
 Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape) {
   source = &data, batches = shape;
+  TRY_STATUS(moveData(program, data));
+  return plan.clock ? plan.clock->start(data, shape.rows, firstStep()) : Status();
+}
+
+Status RunCheckpoints::moveData(const program::Program &program, engine::DataSource &data) {
   position.stream = data.stream();
   position.order = data.order();
   position.epochSamples = static_cast<uint64_t>(data.samples());
-  position.batch = static_cast<uint64_t>(shape.rows);
+  position.batch = static_cast<uint64_t>(batches->rows);
   position.classes = data.classes();
   if (!origin)
     return {};
@@ -204,7 +209,8 @@ Status RunCheckpoints::fill(job::Processes &processes, engine::Session &session,
       saved = firstStep();
       store = nullptr; // closes its files: a removed file frees its disk space only when closed
       if (!plan.quiet)
-        observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), plan.steps));
+        observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(),
+                                    plan.clock ? plan.clock->steps() : firstStep()));
       for (const std::string &text : plan.quiet ? std::vector<std::string>() : *remarks)
         observer.remark(text);
       std::string others = plan.given ? engine::otherSettings(origin->folder, *plan.given, constants) : "";
@@ -268,7 +274,7 @@ Status RunCheckpoints::afterStep(int64_t done, double lastRate) {
   if (Status status = nameBest(); !status.ok() && !std::exchange(bestIsBehind, true))
     observer.remark("warning: the name of the best checkpoint could not be written: " + status.message() +
                     "; npar tries again after each step");
-  Status status = plan.every > 0 && done % plan.every == 0 ? save(done) : Status();
+  Status status = plan.clock && plan.clock->isDue(plan.every, done) ? save(done) : Status();
   sayRemarks();
   return status;
 }

@@ -8,6 +8,7 @@
 #include "engine/job/AgreedCheckpoint.h"
 #include "engine/logging/LogFormat.h"
 #include "engine/status/Observer.h"
+#include "engine/training/RunClock.h"
 
 #include <memory>
 #include <optional>
@@ -20,10 +21,11 @@ namespace npar::training {
 /// Says which checkpoints a run writes, and whether it resumes from one.
 struct CheckpointPlan {
   std::string folder;                         ///< the folder of checkpoints; empty: none are written
-  int64_t every = 0, keep = 0;                ///< steps between two of them, 0: only at the end; how many stay, 0: all
+  Interval every;                             ///< between two of them; not given: only at the end
+  int64_t keep = 0;                           ///< how many stay; 0: all
   bool resume = false;                        ///< continue from the newest checkpoint of the folder
   std::optional<uint64_t> seed;               ///< of the command line
-  int64_t steps = 0;                          ///< steps done at the end
+  RunClock *clock = nullptr;                  ///< of the run, which `goOn` starts; null: nothing runs
   std::optional<engine::GivenSettings> given; ///< of the command line, to compare with the checkpoint's; nothing: a compiled program
   bool quiet = false;                         ///< remarks on what went wrong only
 };
@@ -60,7 +62,7 @@ public:
   /// Seed for parameters, dropout and data order. A resumed training keeps the seed of its checkpoint.
   uint64_t seed(const program::Program &program) const;
   /// Refuses a program of another model, or other data than the checkpoint's. Moves `data`, which must outlive this object, to the position
-  /// where the checkpoint stopped.
+  /// where the checkpoint stopped, and starts the run's clock there.
   engine::Status goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape);
   /// Bytes of a snapshot of these ranks, or of all ranks if the list is empty; 0 without checkpoints.
   uint64_t snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const;
@@ -89,6 +91,7 @@ public:
   std::string newest() const;
 
 private:
+  engine::Status moveData(const program::Program &program, engine::DataSource &data);
   engine::Status takeNewest(job::Processes &processes, uint64_t below, const engine::Status &damage);
   engine::Status fill(job::Processes &processes, engine::Session &session, const program::Program &program);
   engine::Status save(int64_t done);

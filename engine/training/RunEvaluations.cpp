@@ -85,7 +85,7 @@ std::vector<std::string> RunEvaluations::names() const {
 
 void RunEvaluations::goOn(int64_t step, double value, int64_t from) {
   bestStep = step, bestValue = value;
-  worse = (from - step) / plan.every;
+  worse = plan.clock.dueBetween(plan.every, step, from);
 }
 
 void RunEvaluations::judge(const Evaluation &evaluation, int64_t done) {

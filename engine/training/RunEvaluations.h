@@ -8,6 +8,7 @@
 #include "engine/json/JsonForward.h"
 #include "engine/training/EvaluationBatch.h"
 #include "engine/training/EvaluationReport.h"
+#include "engine/training/RunClock.h"
 
 #include <functional>
 #include <memory>
@@ -19,8 +20,8 @@ namespace npar::training {
 
 /// Says when a run evaluates and when it stops early.
 struct EvaluationPlan {
-  int64_t every = 0;     ///< steps between two evaluations; 0: none
-  int64_t steps = 0;     ///< steps done at the end
+  Interval every;        ///< between two evaluations; not given: none
+  const RunClock &clock; ///< of the run; must outlive the evaluations
   int64_t stopAfter = 0; ///< evaluations in a row without a better one after which the run ends; 0: not given
   std::string stopOn;    ///< what is to become better; empty: the loss
 };
@@ -30,7 +31,7 @@ class RunEvaluations {
 public:
   explicit RunEvaluations(EvaluationPlan plan) : plan(std::move(plan)) {}
 
-  bool wanted() const { return plan.every > 0; }
+  bool wanted() const { return plan.every.isGiven(); }
   /// Takes the program and what its batch was chosen by. BadInput if it does not give the value that is to become better.
   engine::Status take(program::ProgramPointer program, const EvaluationBatch &chosen);
   /// Opens the data. `kind`: of their tokens ("bytes"); empty: they state it themselves.
@@ -44,8 +45,8 @@ public:
   /// Starts the session, which allocates the memory.
   engine::Status open(job::Processes &processes, const engine::SessionOptions &options);
 
-  /// True if an evaluation is due after `done` steps: every N steps, and after the last one.
-  bool isDue(int64_t done) const { return wanted() && (done % plan.every == 0 || done == plan.steps); }
+  /// True if an evaluation is due after `done` steps: every so many steps or epochs, and after the last step.
+  bool isDue(int64_t done) const { return wanted() && (plan.clock.isDue(plan.every, done) || done == plan.clock.steps()); }
   /// Sets the best earlier evaluation, after `step` steps, of a training that resumes at step `from`.
   void goOn(int64_t step, double value, int64_t from);
   /// Called after each batch with the samples done and all samples; an error ends the evaluation. May be null.
@@ -62,6 +63,8 @@ public:
   std::vector<std::string> names() const;
   /// True if the last evaluation was better than all before it.
   bool isBest() const { return bestStep == lastStep; }
+  /// The steps after which the last evaluation was.
+  int64_t lastAt() const { return lastStep; }
   /// True if none of the last `stopAfter` evaluations improved on the best one before them.
   bool isStuck() const { return plan.stopAfter > 0 && worse >= plan.stopAfter; }
   /// The value by which evaluations are compared: "loss", or `stopOn`.

@@ -74,6 +74,8 @@ public:
   Trainer(const program::Program &program, const TrainerOptions &options, TrainingObserver &observer);
   /// This process's packed StepNote for the current step; use it as SessionOptions::note of the session passed to `run`.
   std::vector<uint8_t> note();
+  /// Makes the training end after this many steps, those before the first included.
+  void trainUpTo(int64_t steps) { options.steps = steps; }
   /// Trains from step `first` to the end. What `result` has until an error stays.
   engine::Status run(engine::Session &session, const engine::DataSource &data, int64_t first);
   const TrainingResult &result() const { return outcome; }

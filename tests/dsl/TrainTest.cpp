@@ -24,8 +24,8 @@ TEST(Train, HasTheValuesOfItsText) {
   EXPECT_EQ(t.optimizer().name, "AdamW");
   EXPECT_EQ(t.optimizer().rate.kind, ScheduleKind::Cosine);
   EXPECT_EQ(t.optimizer().rate.peak, 3e-4);
-  EXPECT_EQ(t.optimizer().rate.warmup, 100);
-  EXPECT_EQ(t.optimizer().rate.steps, 2000);
+  EXPECT_EQ(t.optimizer().rate.warmup, Length{100});
+  EXPECT_EQ(t.optimizer().rate.steps, Length{2000});
   EXPECT_EQ(t.optimizer().number("betas", 0), 0.9);
   EXPECT_EQ(t.optimizer().number("betas", 1), 0.95);
   EXPECT_EQ(t.optimizer().number("epsilon"), 1e-8);
@@ -44,8 +44,8 @@ TEST(Train, IsChangedBySettings) {
                    {"optimizer.epsilon", "1e-4"}});
   EXPECT_EQ(t.batch, 64);
   EXPECT_EQ(t.optimizer().rate.peak, 1e-3);
-  EXPECT_EQ(t.optimizer().rate.warmup, 5);
-  EXPECT_EQ(t.optimizer().rate.steps, 30);
+  EXPECT_EQ(t.optimizer().rate.warmup, Length{5});
+  EXPECT_EQ(t.optimizer().rate.steps, Length{30});
   EXPECT_FALSE(t.clip);
   EXPECT_EQ(t.seed, 7u);
   EXPECT_EQ(t.optimizer().number("epsilon"), 1e-4);
@@ -56,8 +56,30 @@ TEST(Train, TakesASettingOfTheWholeLearningRate) {
   EXPECT_EQ(train({{"optimizer.lr", "0.25"}}).optimizer().rate.peak, 0.25);
   Train t = train({{"optimizer.lr", "linear(peak = 1, steps = 10, final = 0.5)"}});
   EXPECT_EQ(t.optimizer().rate.kind, ScheduleKind::Linear);
-  EXPECT_EQ(t.optimizer().rate.warmup, 0);
+  EXPECT_EQ(t.optimizer().rate.warmup, Length{0});
   EXPECT_EQ(t.optimizer().rate.final, 0.5);
+}
+
+TEST(Train, HasLengthsInEpochsAndShares) {
+  Train t = train({{"optimizer.lr", "cosine(0.5, warmup = 0.1 epochs, steps = 3 * 2 epochs)"}, {"epochs", "2.5"}});
+  EXPECT_EQ(t.optimizer().rate.warmup, (Length{0.1, LengthUnit::Epochs}));
+  EXPECT_EQ(t.optimizer().rate.steps, (Length{6, LengthUnit::Epochs}));
+  EXPECT_EQ(t.epochs, 2.5);
+  t = train({{"optimizer.lr", "linear(0.5, warmup = 0.06 run)"}});
+  EXPECT_EQ(t.optimizer().rate.warmup, (Length{0.06, LengthUnit::Run}));
+  EXPECT_EQ(t.optimizer().rate.steps, (Length{1, LengthUnit::Run})); // its end is the run's
+  EXPECT_FALSE(t.epochs);
+  EXPECT_EQ(train({{"optimizer.lr", "step(1, factor = 0.7, every = 1 epoch)"}}).optimizer().rate.every, (Length{1, LengthUnit::Epochs}));
+}
+
+TEST(Train, ScalesTheLearningRateWithTheBatch) {
+  Train t = train({{"optimizer.lr", "cosine(scaled(0.001, per = 32), steps = 9, final = scaled(0.0001, per = 32))"}, {"batch", "128"}});
+  EXPECT_EQ(t.optimizer().rate.peak, 0.004);
+  EXPECT_EQ(t.optimizer().rate.final, 0.0004);
+  ASSERT_TRUE(t.optimizer().rate.scaled);
+  EXPECT_EQ(t.optimizer().rate.scaled->rate, 0.001);
+  EXPECT_EQ(t.optimizer().rate.scaled->per, 32);
+  EXPECT_EQ(train({{"optimizer.lr", "scaled(0.5, 64)"}}).optimizer().rate.peak, 0.25);
 }
 
 /// The rules in the train block of a small GPT-2, and what they make of each parameter.

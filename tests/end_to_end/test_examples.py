@@ -20,7 +20,7 @@ from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, DriverTest
 SECONDS = 300  # limit for a hang: measuring a machine takes one minute alone, several with other work
 
 # Pages whose steps are followed: all in the long form, otherwise the first SAMPLED ones.
-PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/TRAINING.md", "tools/VERIFY.md", "tools/PLANNING.md", "tools/FOREIGN.md", "tools/COMMON.md",
+PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/TRAINING.md", "tools/EVALUATION.md", "tools/VERIFY.md", "tools/PLANNING.md", "tools/FOREIGN.md", "tools/COMMON.md",
          "tools/HUGGINGFACE.md", "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
 # Commands that precede the examples of the help.
 DONE = [

@@ -73,7 +73,7 @@ FIRST = [
     ("train", f"{RUN} --steps 3 --checkpoint other --seed 5"),
     ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
     ("train", "train two.npar --steps 1 --set compute=bf16 --log narrow.jsonl --quiet"),
-    ("train", "train two.npar --machine own.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
+    ("train", "train two.npar --machine own.npar --epochs 1.5 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
     ("train", "train pictures.npar --steps 1 --checkpoint pictures --quiet"),
 ]
 THEN = [
@@ -141,6 +141,7 @@ UNSEEN = {
     "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
     "parts": {"error", "for", "step"},
     "plan": {"from_run"},
+    "train": {"stopped_early"},
     "verify": {"one_rank_too"},
     "verify-all": {"again", "output"},
     "verify-pairs": {"again", "output"},

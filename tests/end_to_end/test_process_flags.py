@@ -19,7 +19,7 @@ from test_torchrun import STANDIN, free_port
 ROWS = all_rows() if LONG else sampled_rows(count=24, seed=4)
 GPUS = {"NPAR_CUDA_DRIVER": str(STANDIN), "NPAR_NCCL": str(STANDIN), "NPAR_STANDIN_DEVICES": "2"}
 # Keys whose values depend on the clock or on the number of processes.
-VARIES = re.compile(r"_per_second$|^data_wait_seconds$|^processes$|^peak_share$")
+VARIES = re.compile(r"_per_second$|(^|_)seconds$|^processes$|^peak_share$")
 
 
 def steady(value):

@@ -67,17 +67,17 @@ ExitCode checkFlags(RunFlags &flags) {
   if (flags.logs.size() > RunLogs::most)
     return fail(ExitCode::Usage,
                 "--log is given " + std::to_string(flags.logs.size()) + " times, the most is " + std::to_string(RunLogs::most));
-  if (flags.checkpoint.empty() && (flags.every > 0 || flags.keep > 0 || flags.resume))
-    return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--checkpoint-every"
-                                             : flags.keep > 0 ? "--checkpoint-keep"
-                                                              : "--resume") +
+  if (flags.checkpoint.empty() && (flags.every.isGiven() || flags.keep > 0 || flags.resume))
+    return fail(ExitCode::Usage, std::string(flags.every.isGiven() ? "--checkpoint-every"
+                                             : flags.keep > 0      ? "--checkpoint-keep"
+                                                                   : "--resume") +
                                      " needs --checkpoint DIR");
-  if (flags.evalEvery == 0 && (flags.stopAfter > 0 || !flags.evalData.empty() || !flags.stopOn.empty()))
-    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0       ? "--eval-stop-after"
-                                             : !flags.evalData.empty() ? "--eval-data"
-                                                                       : "--eval-stop-on") +
-                                     " needs --eval-every N");
-  if (flags.evalEvery > 0 && flags.device.backend == "null")
+  if (flags.data.random)
+    for (auto [flag, isEpochs] : {std::pair("--epochs", flags.epochs.has_value()), std::pair("--eval-every", flags.evalEvery.isInEpochs()),
+                                  std::pair("--checkpoint-every", flags.every.isInEpochs())})
+      if (isEpochs)
+        return fail(ExitCode::Usage, std::string(flag) + " cannot count epochs of --random-data, which has no end");
+  if (flags.evalEvery.isGiven() && flags.device.backend == "null")
     return fail(ExitCode::Usage, "--eval-every cannot be used with --backend null, which computes nothing to evaluate");
   if (flags.device.graphs && !flags.trace.empty())
     return fail(ExitCode::Usage, "--cuda-graph and --trace cannot be used together: a graph hides the times of single steps");
@@ -124,7 +124,7 @@ Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Pr
   given.files = flags.evalData;
   if (!given.files.empty()) {
     given.tokens = flags.data.tokens;
-  } else if (!root.data() || root.data()->shares()->size() <= 1 || !flags.data.files.empty() || flags.data.random) {
+  } else if (!hasEvaluationPart(flags, root)) {
     return Status::badInput("no data are reserved for evaluation\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
                             "seed 42`");
   }
@@ -134,6 +134,32 @@ Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Pr
   else
     plan.split = {};
   return plan;
+}
+
+/// True if the data block's split has a part to evaluate on, and trains on another.
+bool hasEvaluationPart(const RunFlags &flags, const program::Program &root) {
+  return root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
+}
+
+/// The length of the run: that of the flags, or else of the train block.
+RunClock clockOf(const RunFlags &flags, const program::Program *root) {
+  const bool isOfBlock = !flags.steps && !flags.epochs && root && root->epochs() > 0;
+  return RunClock(flags.steps.value_or(RunFlags::defaultSteps), isOfBlock ? std::optional(root->epochs()) : flags.epochs);
+}
+
+/// How often to evaluate: by the flag, or else after each epoch of a run over epochs that has what it takes.
+Result<Interval> evaluationInterval(const RunFlags &flags, const program::Program &root, const RunClock &clock) {
+  if (flags.evalEvery.isGiven())
+    return flags.evalEvery;
+  const bool can = !flags.model.isCompiled() && flags.device.backend != "null";
+  if (can && clock.epochs() && (!flags.evalData.empty() || hasEvaluationPart(flags, root)))
+    return Interval::epochs(1);
+  if (flags.stopAfter > 0 || !flags.evalData.empty() || !flags.stopOn.empty())
+    return Status::usage(std::string(flags.stopAfter > 0       ? "--eval-stop-after"
+                                     : !flags.evalData.empty() ? "--eval-data"
+                                                               : "--eval-stop-on") +
+                         " needs --eval-every N");
+  return Interval();
 }
 
 /// Compiles the program of the evaluations and opens their data.
@@ -179,8 +205,9 @@ ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Prog
 ExitCode runIn(Job &job, RunFlags &flags) {
   FileClaims files;
   RunLogs logs(flags.logs);
+  RunClock clock = clockOf(flags, nullptr);
   RunCheckpoints checkpoints(
-      {flags.checkpoint, flags.every, flags.keep, flags.resume, flags.seed, flags.steps, flags.model.given(), flags.quiet}, terminal());
+      {flags.checkpoint, flags.every, flags.keep, flags.resume, flags.seed, &clock, flags.model.given(), flags.quiet}, terminal());
   if (ExitCode code = job.agree(takeFiles(flags, job, files, logs, checkpoints)); code != ExitCode::Good)
     return code;
   if (ExitCode code = reported(checkpoints.choose(job)); code != ExitCode::Good)
@@ -221,14 +248,18 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     if (code = job.agree(code); code != ExitCode::Good)
       return code;
   }
-  RunEvaluations evaluations({flags.evalEvery, flags.steps, flags.stopAfter, flags.stopOn});
+  clock = clockOf(flags, &(*program)->root());
+  Outcome<Interval> every = reported(evaluationInterval(flags, (*program)->root(), clock));
+  if (ExitCode code = job.agree(every.code()); code != ExitCode::Good)
+    return code;
+  RunEvaluations evaluations({*every, clock, flags.stopAfter, flags.stopOn});
   if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), files, evaluations); code != ExitCode::Good)
     return code;
   if (data.ok() && !flags.quiet)
     if (std::string text = engine::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
         !text.empty())
       printRemark(text);
-  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
+  return train(flags, job, *program, data.ok() ? &*data : nullptr, clock, logs, checkpoints, evaluations);
 }
 
 ExitCode runTrain(RunFlags flags) {
@@ -261,6 +292,20 @@ ExitCode runTrain(RunFlags flags) {
 
 } // namespace
 
+/// A flag that takes a number of steps, or of epochs.
+static void addInterval(CLI::App &app, const std::string &flag, Interval &interval, const std::string &help) {
+  app.add_option_function<std::string>(
+         flag,
+         [flag, &interval](const std::string &text) {
+           Result<Interval> read = Interval::read(flag, text);
+           if (!read.ok())
+             throw CLI::ValidationError(read.status().message());
+           interval = *read;
+         },
+         help)
+      ->type_name("N|EPOCHS");
+}
+
 Command addTrainCommand(CLI::App &driver) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App *app = driver.add_subcommand(
@@ -283,10 +328,15 @@ Command addTrainCommand(CLI::App &driver) {
   app->add_flag("--from-scratch", flags->fromScratch,
                 "with --from: start from the seed's initial values, even if the run starts from trained weights");
   group("Training");
-  app->add_option("--steps", flags->steps, "total number of training steps, including those before a checkpoint")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40))
-      ->capture_default_str();
+  CLI::Option *steps = app->add_option("--steps", flags->steps,
+                                       "total number of training steps, including those before a checkpoint (default: the train block's "
+                                       "epochs, or 100 steps)")
+                           ->type_name("N")
+                           ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--epochs", flags->epochs, "passes over the data in place of --steps, such as 3 or 0.5")
+      ->type_name("E")
+      ->check(number(1e-6, 1e9))
+      ->excludes(steps);
   app->add_option("--seed", flags->seed, "seed for initialization, dropout and data order (default: the train block's)")
       ->type_name("N")
       ->check(wholeNumber());
@@ -316,9 +366,8 @@ Command addTrainCommand(CLI::App &driver) {
   app->add_option("--checkpoint", flags->checkpoint, "folder of checkpoints; one is written when the run ends, also after Ctrl-C")
       ->type_name("DIR")
       ->check(notEmpty());
-  app->add_option("--checkpoint-every", flags->every, "steps between two checkpoints, which are written while training continues")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
+  addInterval(*app, "--checkpoint-every", flags->every,
+              "steps between two checkpoints, or \"1 epoch\"; they are written while training continues");
   app->add_option("--checkpoint-keep", flags->keep, "keep the N newest checkpoints (default: all)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
@@ -326,10 +375,9 @@ Command addTrainCommand(CLI::App &driver) {
                 "continue from the newest whole checkpoint, under this plan or another; start at step 0 if the folder has none");
 
   group("Evaluation");
-  app->add_option("--eval-every", flags->evalEvery,
-                  "steps between two evaluations on the last part of the data block's split, or on --eval-data")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
+  addInterval(*app, "--eval-every", flags->evalEvery,
+              "steps between two evaluations on the last part of the data block's split, or on --eval-data; or \"1 epoch\", the default "
+              "with --epochs");
   app->add_option("--eval-data", flags->evalData,
                   "file to evaluate on, read once per evaluation; INPUT=FILE.safetensors feeds a single input")
       ->type_name("[INPUT=]FILE")
@@ -379,10 +427,7 @@ Command addTrainCommand(CLI::App &driver) {
                   "if they differ, as after an error in a machine's memory or processor (default: never)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  return {app, [flags, app] {
-            flags->lengthGiven = app->count("--steps") > 0;
-            return runTrain(*flags);
-          }};
+  return {app, [flags] { return runTrain(*flags); }};
 }
 
 } // namespace npar::driver

@@ -26,6 +26,10 @@ public:
   Scalar step() override { return word(0); }
   Scalar micro() override { return word(1); }
   Scalar seed() override { return word(2); }
+  Scalar runWord(int64_t number) override {
+    Scalar bits = word(3 + (mesh ? static_cast<int64_t>(mesh.getSizes().size()) : 0) + number);
+    return bits.make<arith::BitcastOp>(b.getF64Type(), bits);
+  }
   Scalar extract(Value tensor, ArrayRef<Scalar> indices) override;
 
 private:

@@ -7,9 +7,6 @@
 
 namespace npar::nn {
 
-/// "constant", "linear", "cosine", "step" or "exponential".
-const char *scheduleWord(dsl::ScheduleKind kind);
-
 /// The texts of formulas as an attribute.
 mlir::ArrayAttr textsAttr(mlir::Builder &builder, const std::vector<std::string> &list);
 
@@ -18,5 +15,13 @@ void setOptimizers(mlir::ModuleOp module, llvm::ArrayRef<dsl::Optimizer> optimiz
 
 /// Fails after an error at the module when the attribute is missing or is not what setOptimizers writes.
 mlir::FailureOr<std::vector<dsl::Optimizer>> optimizersOf(mlir::ModuleOp module);
+
+/// Sets `npar.rates`, the learning rates of these optimizers, for the program's table.
+void setRates(mlir::ModuleOp module, llvm::ArrayRef<dsl::Optimizer> optimizers);
+/// Fails after an error at the module.
+mlir::FailureOr<std::vector<dsl::LearningRate>> ratesOf(mlir::ModuleOp module);
+
+/// For each rate, the first of its words (program::LearningRate.word); -1: it is known in steps and has none.
+std::vector<int> wordsOfRates(llvm::ArrayRef<dsl::LearningRate> rates);
 
 } // namespace npar::nn

@@ -233,10 +233,11 @@ def Rank_BinSumsOp : Rank_Op<"bin_sums", [Pure]> {
 }
 
 def Rank_ContextOp : Rank_Op<"context", [Pure]> {
-  let summary = "a run-time value of the rank: data step, micro index, seed or a mesh coordinate";
+  let summary = "a run-time value of the rank: data step, micro index, seed, a mesh coordinate or a number of the run";
   let description = [{
     Appears only inside kernels while they are lowered. Fields are words of the context array, in this order: `step`, `micro`, `seed`, then
-    one coordinate per mesh axis: `word` 0, 1, 2, 3 + axis.
+    one coordinate per mesh axis: `word` 0, 1, 2, 3 + axis. The words after these are numbers of the run, the bits of f64
+    (engine/program/RateWords.h).
   }];
   let arguments = (ins I64Attr:$word);
   let results = (outs I64:$result);

@@ -6,6 +6,7 @@
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
+#include "engine/program/Words.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <map>
@@ -56,6 +57,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
   SmallVector<std::pair<VariableOp, Value>> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained;                    // in order of the parameters
   SmallVector<Value> rates;                        ///< learning rates, by the numbers of the optimizers; null until one is needed
+  std::vector<int> rateWords;                      ///< of the learning rates, see wordsOfRates
   llvm::DenseMap<std::pair<Value, Attribute>, Value> scaledRates; ///< learning rates times factors
   /// Values of a step by the number of the optimizer and the factor of the learning rate.
   std::map<std::pair<size_t, double>, SmallVector<Value>> stepValues;
@@ -123,6 +125,10 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     // floats do not overflow float64. Then no rank moves anything.
     factor = place(GateOp::create(builder, loc, scalar, factor, norm), {});
     rates.resize(optimizers.size());
+    std::vector<dsl::LearningRate> declared;
+    for (const dsl::Optimizer &optimizer : optimizers)
+      declared.push_back(optimizer.rate);
+    rateWords = wordsOfRates(declared);
     output(builder, "#out.lr", rateOf(builder, 0), {});
     OpBuilder outside(micro);
     for (Trained &each : trained)
@@ -290,19 +296,20 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   /// The learning rate of an optimizer: those with the same schedule share it.
   Value rateOf(OpBuilder &builder, size_t number) {
-    auto parts = [](const dsl::LearningRate &rate) {
-      return std::tie(rate.kind, rate.peak, rate.final, rate.warmup, rate.steps, rate.factor, rate.every);
-    };
     const dsl::LearningRate &rate = optimizers[number].rate;
     for (size_t other = 0; other < number && !rates[number]; ++other)
-      if (parts(optimizers[other].rate) == parts(rate))
+      if (optimizers[other].rate == rate)
         rates[number] = rates[other];
     if (!rates[number]) {
+      const int word = rateWords[number];
+      auto steps = [&](const dsl::Length &length) { // the run's words replace it where it is none
+        return builder.getI64IntegerAttr(length.isInSteps() ? static_cast<int64_t>(length.count) : 1);
+      };
       rates[number] = place(LearningRateOp::create(builder, getOperation().getLoc(), scalarOf(builder.getF64Type()), counted,
-                                                   builder.getStringAttr(scheduleWord(rate.kind)), builder.getF64FloatAttr(rate.peak),
-                                                   builder.getI64IntegerAttr(rate.warmup), builder.getI64IntegerAttr(rate.steps),
-                                                   builder.getF64FloatAttr(rate.final), builder.getF64FloatAttr(rate.factor),
-                                                   builder.getI64IntegerAttr(rate.every)),
+                                                   builder.getStringAttr(program::wordOf(rate.kind)), builder.getF64FloatAttr(rate.peak),
+                                                   steps(rate.warmup), steps(rate.steps), builder.getF64FloatAttr(rate.final),
+                                                   builder.getF64FloatAttr(rate.factor), steps(rate.every),
+                                                   word < 0 ? IntegerAttr() : builder.getI64IntegerAttr(word)),
                             {});
     }
     return rates[number];

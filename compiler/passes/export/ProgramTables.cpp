@@ -3,6 +3,7 @@
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/attributes/TableAttributes.h"
+#include "compiler/dialects/nn/OptimizerAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "engine/program/ModelState.h"
@@ -208,6 +209,25 @@ static void fillPlace(ModuleOp module, program::ProgramT &program) {
   program.place->source = sourceOf(clause->loc);
 }
 
+/// The learning rates of a program that trains.
+static LogicalResult fillRates(ModuleOp module, program::ProgramT &program) {
+  if (program.kind != program::ProgramKind::Training)
+    return success();
+  FailureOr<std::vector<dsl::LearningRate>> rates = nn::ratesOf(module);
+  if (failed(rates))
+    return failure();
+  auto lengthOf = [](const dsl::Length &length) { return std::make_unique<program::RateLength>(length.count, length.unit); };
+  for (auto [rate, word] : llvm::zip(*rates, nn::wordsOfRates(*rates))) {
+    auto &entry = *program.rates.emplace_back(std::make_unique<program::LearningRateT>());
+    entry.schedule = rate.kind, entry.peak = rate.peak, entry.final_rate = rate.final, entry.factor = rate.factor;
+    entry.warmup = lengthOf(rate.warmup), entry.steps = lengthOf(rate.steps), entry.every = lengthOf(rate.every);
+    if (rate.scaled)
+      entry.scaled = rate.scaled->rate, entry.per = rate.scaled->per;
+    entry.word = word;
+  }
+  return success();
+}
+
 LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
   program.model = attributes::model.text(module);
   program.plan = attributes::plan.text(module);
@@ -238,6 +258,9 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
   program.flops = attributes::flops.get(module).value_or(program.flops);
   for (StringAttr group : attributes::groups.get(module))
     program.groups.push_back(group.str());
+  program.epochs = attributes::epochs.get(module).value_or(program.epochs);
+  if (failed(fillRates(module, program)))
+    return failure();
   fillPlace(module, program);
   fillVariables(module, program);
   return fillInputs(module, program);

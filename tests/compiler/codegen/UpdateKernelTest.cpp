@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 using namespace npar::codegen;
@@ -113,6 +114,30 @@ TEST(UpdateKernel, NormClipAndLearningRate) {
     double progress = std::min(1.0, std::max(0.0, (step - 10) / 100.0));
     double rate = step < 10 ? 1e-3 * (step + 1) / 10 : 1e-4 + 9e-4 * 0.5 * (1 + std::cos(M_PI * progress));
     EXPECT_NEAR(results[3].as<double>()[0], rate, 1e-15);
+  }
+}
+
+// The words of a run replace lengths and move the step: a training that had 18 steps of half the batch is at its step 9.
+TEST(UpdateKernel, LearningRatesOfARun) {
+  std::string lengths = "warmup = 1, steps = 1";
+  CompiledFunction f(function("attributes {dist.mesh = #dist.mesh<tp = 2>}", "", scalar + ", " + scalar + ", " + scalar,
+                              "%a = nn.learning_rate \"linear\" {peak = 0.5, " + lengths + ", final = 0.1, run = 0} : " + scalar +
+                                  "\n%b = nn.learning_rate \"step\" {peak = 0.5, " + lengths +
+                                  ", final = 0.0, factor = 0.5, every = 1, run = 4} : " + scalar +
+                                  "\n%c = nn.learning_rate \"constant\" {peak = 0.5, " + lengths + ", final = 0.0, run = 8} : " + scalar +
+                                  "\nreturn %a, %b, %c : " + scalar + ", " + scalar + ", " + scalar));
+  ASSERT_TRUE(f.ok());
+  const double epoch = 1000.0 / 48; // steps, none of whose multiples is a float64
+  const std::vector<double> words = {-9, 3, 13, 1, 0, 0, 0, epoch, 0, 0, 0, 1};
+  for (int64_t step : {9, 11, 12, 17, 22, 40, 125, 126, 250, 1000}) {
+    std::vector<int64_t> context = {step, 0, 1, 1};
+    context.resize(context.size() + words.size());
+    std::memcpy(&context[4], words.data(), words.size() * sizeof(double));
+    std::vector<Buffer> results = f.run({}, context);
+    const double t = static_cast<double>(step - 9), progress = std::min(1.0, std::max(0.0, (t - 3) / 10));
+    EXPECT_NEAR(results[0].as<double>()[0], t < 3 ? 0.5 * (t + 1) / 3 : 0.5 - 0.4 * progress, 1e-15) << step;
+    EXPECT_NEAR(results[1].as<double>()[0], 0.5 * std::pow(0.5, static_cast<double>(step * 48 / 1000)), 1e-15) << step;
+    EXPECT_EQ(results[2].as<double>()[0], 0.5) << step;
   }
 }
 

@@ -40,6 +40,8 @@ TEST(Words, StandForOneValueEach) {
   checkWords(EnumValuesDataLast());
   checkWords(EnumValuesCheckpointRuleKind());
   checkWords(EnumValuesCauseKind());
+  checkWords(EnumValuesRateSchedule());
+  checkWords(EnumValuesLengthUnit());
 }
 
 TEST(Words, OfPhasesAreLetters) {

@@ -12,7 +12,9 @@ namespace {
 
 using namespace engine;
 using training::CheckpointPlan;
+using training::Interval;
 using training::RunCheckpoints;
+using training::RunClock;
 namespace fs = std::filesystem;
 
 struct Remarks final : Observer {
@@ -28,9 +30,10 @@ struct RunCheckpointsTest : ::testing::Test {
     fs::remove_all(folder);
   }
   void TearDown() override { fs::remove_all(folder); }
-  CheckpointPlan plan(int64_t steps, bool resume) const {
+  CheckpointPlan plan(int64_t steps, bool resume) {
     CheckpointPlan plan;
-    plan.folder = folder, plan.every = 2, plan.steps = steps, plan.resume = resume;
+    clock = RunClock(steps);
+    plan.folder = folder, plan.every = Interval(2), plan.clock = &clock, plan.resume = resume;
     return plan;
   }
   /// Trains up to the plan's steps. The loss of step `best` counts as the best one.
@@ -47,13 +50,13 @@ struct RunCheckpointsTest : ::testing::Test {
     TRY(std::unique_ptr<Session> session, Session::create(program, options));
     TRY_STATUS(checkpoints.open(alone, *session, program));
     bestBefore = checkpoints.bestBefore("loss");
-    for (int64_t step = first; step < plan.steps; ++step) {
+    for (int64_t step = first; step < clock.steps(); ++step) {
       TRY(StepResult result, session->step(data->batch(step), step));
       TRY_STATUS(checkpoints.afterStep(step + 1, result.learningRate));
       if (step + 1 == best)
         TRY_STATUS(checkpoints.keepBest(best, "loss", 0.5));
     }
-    TRY_STATUS(checkpoints.atEnd(plan.steps, /*sound=*/true));
+    TRY_STATUS(checkpoints.atEnd(clock.steps(), /*sound=*/true));
     newest = checkpoints.newest(), hash = session->parameterHash();
     return {};
   }
@@ -61,6 +64,7 @@ struct RunCheckpointsTest : ::testing::Test {
 
   program::ProgramPointer program;
   job::Processes alone;
+  RunClock clock{0};
   Remarks heard;
   std::string folder, newest, hash;
   int64_t first = 0;

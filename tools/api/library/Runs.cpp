@@ -178,13 +178,14 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
   TRY(engine::GivenData evaluationFiles,
       dataOf("npar_run_options", "evaluate_data", given.evaluate_data, given.evaluate_data_count, given.tokens));
   HostObserver host(given.observer);
+  training::RunClock clock(given.steps);
   training::CheckpointPlan plan;
-  plan.folder = textOf(given.checkpoint), plan.every = given.checkpoint_every, plan.keep = given.checkpoint_keep;
-  plan.resume = given.resume != 0, plan.seed = trainer.options.seed, plan.steps = given.steps;
-  if (plan.folder.empty() && (plan.every > 0 || plan.keep > 0 || plan.resume))
+  plan.folder = textOf(given.checkpoint), plan.every = training::Interval(given.checkpoint_every), plan.keep = given.checkpoint_keep;
+  plan.resume = given.resume != 0, plan.seed = trainer.options.seed, plan.clock = &clock;
+  if (plan.folder.empty() && (plan.every.isGiven() || plan.keep > 0 || plan.resume))
     return Status::usage("npar_run_options: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder");
   training::RunCheckpoints checkpoints(std::move(plan), host);
-  training::RunEvaluations evaluations({given.evaluate_every, given.steps, 0, ""});
+  training::RunEvaluations evaluations({training::Interval(given.evaluate_every), clock, 0, ""});
   job::Processes alone;
   TRY_STATUS(checkpoints.look());
   TRY_STATUS(checkpoints.choose(alone));
@@ -209,6 +210,8 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
   if (checkpoints.wanted())
     trainer.usesFolder(textOf(given.checkpoint));
 
+  TRY_STATUS(engine::checkRates(root, clock.length()));
+  TRY_STATUS(trainer.session().setRun(clock.length()));
   RunObserver observer(trainer, host, checkpoints, evaluations);
   observer.steps = given.steps;
   training::TrainerOptions options;
@@ -231,7 +234,8 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
 Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_buffer **result) {
   TRY(engine::GivenData data, dataOf("npar_evaluate_options", "data", given.data, given.data_count, given.tokens));
   TRY_STATUS(data.check());
-  training::RunEvaluations evaluations({1, trainer.done, 0, ""});
+  training::RunClock clock(trainer.done);
+  training::RunEvaluations evaluations({training::Interval(1), clock, 0, ""});
   TRY_STATUS(prepare(trainer, evaluations, {given.program, "npar_evaluate_options.program"}, data, false, given.observer));
   HostObserver host(given.observer);
   TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), trainer.done, [&](int64_t done, int64_t total) {

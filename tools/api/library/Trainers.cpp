@@ -159,7 +159,7 @@ Status checkResultSize(uint32_t size) {
 Status save(npar_trainer &trainer, const std::string &folder) {
   training::CheckpointPlan plan;
   plan.folder = folder, plan.resume = trainer.hasUsedFolder(folder);
-  plan.seed = trainer.options.seed, plan.steps = trainer.done;
+  plan.seed = trainer.options.seed;
   training::RunCheckpoints checkpoints(std::move(plan), trainer.observer);
   TRY_STATUS(checkpoints.look());
   if (!trainer.origin.empty())

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <tuple>
 #include <utility>
 
 namespace npar::foreign {
@@ -20,8 +19,7 @@ bool areAlikeButForDecay(const dsl::Optimizer &a, const dsl::Optimizer &b) {
         numbers.emplace_back(argument.name, argument.numbers);
     return numbers;
   };
-  auto rate = [](const dsl::LearningRate &one) { return std::tuple(one.kind, one.peak, one.final, one.warmup, one.steps); };
-  return a.name == b.name && rest(a) == rest(b) && rate(a.rate) == rate(b.rate);
+  return a.name == b.name && rest(a) == rest(b) && a.rate == b.rate;
 }
 
 class Translation {
@@ -319,6 +317,12 @@ private:
         !optimizer.standard || std::find(theirs.begin(), theirs.end(), optimizer.name) == theirs.end())
       error(train.location, fmt::format("no setting of {} chooses optimizer '{}'", name, optimizer.name),
             fmt::format("it has {}", fmt::join(theirs, ", ")));
+    if (optimizer.rate.hasFactor())
+      error(train.location, fmt::format("no setting of {} multiplies the learning rate by a factor after some steps", name),
+            "write a constant, linear or cosine rate");
+    else if (!optimizer.rate.isInSteps())
+      error(train.location, fmt::format("the learning rate has lengths in epochs or shares of the run, which {} counts in steps", name),
+            "write its warm-up and its end in steps");
     for (const dsl::ParameterTraining &one : train.parameters)
       if (one.frozen || one.rate != 1 || !areAlikeButForDecay(train.optimizers[one.optimizer], optimizer)) {
         error(train.location, fmt::format("no setting of {} freezes parameters or trains some in another way", name));

@@ -87,8 +87,9 @@ Training trainingOf(const dsl::Program &program, const Training *read) {
   const dsl::LearningRate &rate = optimizer.rate;
   Training training;
   training.optimizer.value = optimizer.name;
-  training.rate.value = rate.peak, training.schedule.value = rate.kind, training.warmup.value = rate.warmup;
-  training.steps.value = rate.steps, training.final.value = rate.final;
+  training.rate.value = rate.peak, training.schedule.value = rate.kind, training.final.value = rate.final;
+  // `--as` refuses lengths in epochs.
+  training.warmup.value = static_cast<int64_t>(rate.warmup.count), training.steps.value = static_cast<int64_t>(rate.steps.count);
   training.beta1.value = optimizer.number("betas", 0), training.beta2.value = optimizer.number("betas", 1);
   training.epsilon.value = optimizer.number("epsilon"), training.momentum.value = optimizer.number("momentum");
   training.decay.value = optimizer.number("decay");

@@ -18,19 +18,19 @@ std::string clockText(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-std::string grouped(double number) {
-  std::string digits = fmt::format("{:.0f}", number);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<size_t>(i), ",");
-  return digits;
-}
-
 int columnsOfTerminal() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 } // namespace
+
+std::string grouped(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<size_t>(i), ",");
+  return digits;
+}
 
 Progress::Progress(int64_t steps, std::string unit, bool shown, bool computes)
     : steps(steps), unit(std::move(unit)), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()),
@@ -80,6 +80,13 @@ void Progress::drawBar(int64_t done, double loss) {
 void Progress::printLine(int64_t done, double loss) {
   std::fprintf(stderr, "step %lld/%lld  %s  %s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
                speedText().c_str());
+}
+
+void Progress::say(const std::string &line) {
+  if (!shown)
+    return;
+  finish();
+  std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 void Progress::finish() {

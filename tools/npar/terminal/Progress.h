@@ -8,12 +8,17 @@
 
 namespace npar::driver {
 
+/// A number without a fraction, in groups of three digits: "83,804".
+std::string grouped(double number);
+
 class Progress {
 public:
   /// `unit`: what speeds count; `shown` false: says nothing; `computes` false: there is no loss.
   Progress(int64_t steps, std::string unit, bool shown, bool computes = true);
   /// After a step: `done` steps are finished. `epochs`: how often all data have come so far; nothing where they have no end.
   void update(int64_t done, double loss, double perSecond, std::optional<double> epochs = std::nullopt);
+  /// A line of its own, which stays.
+  void say(const std::string &line);
   /// Ends the redrawn line, so that other text may follow.
   void finish();
 

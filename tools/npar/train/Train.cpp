@@ -12,6 +12,7 @@
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/runtime/NotFinite.h"
 #include "engine/runtime/Session.h"
+#include "engine/training/EpochSummary.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/TrainedClasses.h"
 #include "engine/training/Trainer.h"
@@ -37,15 +38,12 @@ using engine::Status;
 
 namespace {
 
-/// Evaluates between two steps and reports the result.
-Status evaluate(const RunFlags &flags, RunEvaluations &evaluations, const engine::Session &session, const program::Program &program,
-                int64_t done, Progress &progress) {
-  Status status = evaluations.run(session, program, done);
-  if (!status.ok() || !flags.quiet)
-    progress.finish();
-  if (status.ok() && !flags.quiet)
-    printRemark(fmt::format("evaluation after {} steps: {}", done, evaluations.text()));
-  return status;
+/// "epoch 2/4  loss 0.4127  eval loss 0.398211, accuracy 0.8586 over 99 samples  5,120 samples/s  1.3 s  best"
+std::string rowText(const engine::EpochRecord &row, double epochs, const std::string &unit, const RunEvaluations &evaluations) {
+  std::string text = fmt::format("epoch {}/{}  loss {:.4f}", row.epoch, epochs, row.loss);
+  if (!row.values.empty())
+    text += "  eval " + evaluations.text();
+  return text + fmt::format("  {} {}/s  {:.1f} s{}", grouped(row.perSecond), unit, row.seconds, row.best ? "  best" : "");
 }
 
 double secondsSince1970() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
@@ -62,8 +60,10 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
 }
 
 /// The columns of the logs.
-engine::LogShape logShapeOf(const program::Program &program, const std::string &unit, const RunEvaluations &evaluations) {
+engine::LogShape logShapeOf(const program::Program &program, const std::string &unit, const RunEvaluations &evaluations,
+                            const RunClock &clock) {
   engine::LogShape result{unit, {}, engine::namedLosses(program), evaluations.names(), engine::loggedNames(program)};
+  result.epochs = clock.epochs().has_value();
   for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
     result.groups.push_back(program.groups()->Get(i)->str());
   return result;
@@ -79,9 +79,10 @@ void logFailedSaves(RunLogs &logs, RunCheckpoints &checkpoints, Training &traini
 /// Shows, logs, evaluates and saves between the steps of a run.
 class RunObserver final : public training::TrainingObserver {
 public:
-  RunObserver(const RunFlags &flags, const program::Program &program, RunLogs &logs, RunCheckpoints &checkpoints,
+  RunObserver(const RunFlags &flags, const program::Program &program, const RunClock &clock, RunLogs &logs, RunCheckpoints &checkpoints,
               RunEvaluations &evaluations, Training &training)
-      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), training(training) {}
+      : flags(flags), program(program), clock(clock), logs(logs), checkpoints(checkpoints), evaluations(evaluations), training(training),
+        summary(clock, evaluations) {}
 
   /// `peak`: see peakOf. The session evaluates too.
   void begin(const engine::Session &own, double peakOfMachine) {
@@ -89,10 +90,11 @@ public:
     products = own.productOrder() ? program::wordOf(*own.productOrder()) : "";
     if (products == checkpoints.productsBefore()) // the log to continue has it
       products.clear();
-    progress = std::make_unique<Progress>(flags.steps, training.unit, !flags.quiet, flags.device.backend != "null");
+    progress = std::make_unique<Progress>(clock.steps(), training.unit, !flags.quiet, flags.device.backend != "null");
     stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
   }
   void end() { progress->finish(); }
+  const std::vector<engine::EpochRecord> &epochs() const { return summary.all(); }
 
   std::string wantsToEnd() override {
     const char *signal = stopSignal();
@@ -102,14 +104,19 @@ public:
   void finished(const training::StepReport &report) override {
     progress->update(report.step + 1, report.result.loss, report.perSecond, report.epochsDone);
     training.log = logs.append(recordOf(report));
+    summary.add(report);
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
     if (evaluations.isDue(done)) {
-      TRY_STATUS(evaluate(flags, evaluations, *session, program, done, *progress));
+      Status evaluated = evaluations.run(*session, program, done);
+      if (!evaluated.ok())
+        progress->finish();
+      TRY_STATUS(evaluated);
       if (training.log.ok())
         training.log = logs.append(evaluations.record());
     }
+    showEvaluation(done);
     training.checkpoint = checkpoints.afterStep(done, report.result.learningRate);
     if (training.checkpoint.ok() && evaluations.isDue(done) && evaluations.isBest())
       training.checkpoint = checkpoints.keepBest(done, evaluations.watched(), evaluations.best());
@@ -118,6 +125,19 @@ public:
   }
 
 private:
+  /// Shows the evaluation after `done` steps, if there was one: in the summary of the epoch that ends there, or else alone.
+  void showEvaluation(int64_t done) {
+    if (std::optional<engine::EpochRecord> row = summary.take(done)) {
+      if (flags.device.backend != "null")
+        progress->say(rowText(*row, *clock.epochs(), training.unit, evaluations));
+      if (training.log.ok())
+        training.log = logs.append(*row);
+    } else if (evaluations.isDue(done) && !flags.quiet) {
+      progress->finish();
+      printRemark(fmt::format("evaluation after {} steps: {}", done, evaluations.text()));
+    }
+  }
+
   /// The row of the log. The first row has the order of products.
   engine::StepRecord recordOf(const training::StepReport &report) {
     const engine::StepResult &result = report.result;
@@ -141,10 +161,12 @@ private:
 
   const RunFlags &flags;
   const program::Program &program;
+  const RunClock &clock;
   RunLogs &logs;
   RunCheckpoints &checkpoints;
   RunEvaluations &evaluations;
   Training &training;
+  training::EpochSummary summary;
   const engine::Session *session = nullptr;
   std::unique_ptr<Progress> progress;
   double peak = 0;      ///< FLOP/s; 0: unknown
@@ -200,6 +222,23 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
     for (const std::string &text : data->remarks())
       printRemark(text);
   return reported(checkpoints.goOn(program, *data, shape));
+}
+
+/// Checks that the run's length fits the learning rates and the intervals of flags, and says what both come to.
+Status checkLength(const RunFlags &flags, const program::Program &program, const RunClock &clock) {
+  for (auto [flag, interval] : {std::pair("--eval-every", &flags.evalEvery), std::pair("--checkpoint-every", &flags.every)})
+    if (interval->isInEpochs() && !clock.hasEpochs())
+      return Status::badInput(fmt::format("{} is in epochs, but these data have none: give a number of steps", flag));
+  TRY_STATUS(engine::checkRates(program, clock.length()));
+  if (flags.quiet)
+    return {};
+  if (clock.epochs())
+    printRemark(fmt::format("{}{} epoch{}: {} steps, an epoch takes {:.6g}",
+                            flags.epochs ? "" : fmt::format("train block '{}' asks for ", program.train()->str()), *clock.epochs(),
+                            *clock.epochs() == 1 ? "" : "s", clock.steps(), clock.stepsPerEpoch()));
+  for (const std::string &text : engine::rateTexts(program, clock.length()))
+    printRemark(text);
+  return {};
 }
 
 /// Continues with the best earlier evaluation that process 0 knows, so that all processes stop at the same step.
@@ -276,13 +315,15 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
 
 } // namespace
 
-ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, RunLogs &logs,
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, const RunClock &clock, RunLogs &logs,
                RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
   const program::Program &root = program->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
   std::unique_ptr<engine::DataSource> data;
   if (ExitCode code = job.agree(lookAtData(flags, root, plan, shape, checkpoints, data)); code != ExitCode::Good)
     return code;
+  if (Status status = job.agree(checkLength(flags, root, clock)); !status.ok())
+    return fail(status);
   std::string difference =
       engine::classDifference({"the data of evaluations", evaluations.classes()}, {"the training data", data->classes()});
   if (ExitCode code = job.agree(difference.empty() ? ExitCode::Good : fail(Status::badInput(difference))); code != ExitCode::Good)
@@ -295,9 +336,9 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
-  RunObserver observer(flags, root, logs, checkpoints, evaluations, training);
+  RunObserver observer(flags, root, clock, logs, checkpoints, evaluations, training);
   training::TrainerOptions plans;
-  plans.steps = flags.steps, plans.checkReplicas = flags.checkReplicas;
+  plans.checkReplicas = flags.checkReplicas;
   plans.endIfNotFinite = flags.nonfinite == "stop", plans.computes = flags.device.backend != "null", plans.alone = job.isAlone();
   plans.hashBatches = checkpoints.wanted() && !flags.logs.empty();
   training::Trainer trainer(root, plans, observer);
@@ -333,7 +374,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     return loaded;
   if (Status status = job.agree(checkpoints.open(job, **session, program)); !status.ok())
     return fail(status);
-  if (Status status = job.agree(logs.begin(logShapeOf(root, training.unit, evaluations), checkpoints.firstStep())); !status.ok())
+  if (Status status = job.agree(logs.begin(logShapeOf(root, training.unit, evaluations, clock), checkpoints.firstStep())); !status.ok())
     return fail(status);
   data->keepRows((*session)->rows());
   data->useWorkers(options.threads);
@@ -347,11 +388,15 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
       return fail(clocks.status());
     training.clocks = std::move(*clocks);
   }
+  trainer.trainUpTo(clock.steps()); // opening a damaged checkpoint can have changed the step to go on from
+  if (Status status = job.agree((*session)->setRun(clock.length())); !status.ok())
+    return fail(status);
   job.phase(""); // reports know the current step of a training
   observer.begin(**session, peakOf(flags, job, root));
-  Status trained = trainer.run(**session, *data, checkpoints.firstStep()); // which opening a damaged checkpoint can have changed
+  Status trained = trainer.run(**session, *data, checkpoints.firstStep());
   observer.end();
   static_cast<training::TrainingResult &>(training) = trainer.result();
+  training.planned = clock.steps(), training.epochs = observer.epochs();
   ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);
   if (!trained.ok()) // other processes may have ended, so do not wait for them
     return code;

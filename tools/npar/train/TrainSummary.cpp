@@ -21,9 +21,9 @@ void remark(const RunFlags &flags, const Training &training, const RunCheckpoint
                             failed.size() == 1 ? "was" : "were", failed.front().step, failed.front().why));
   if (flags.quiet)
     return;
-  if (evaluations.isStuck() && training.steps < flags.steps)
+  if (evaluations.isStuck() && training.steps < training.planned)
     printRemark(fmt::format("stopped after {} of {} steps: {} evaluations were no better than that of step {}, {} {:.6g}", training.steps,
-                            flags.steps, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
+                            training.planned, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
   if (training.waited > std::max(1.0, 0.02 * (training.waited + training.seconds)))
     printRemark(fmt::format("the steps waited {:.1f} s for data, {:.0f} % of the training's time: making a batch takes longer than a step; "
                             "give --threads more processors, or smaller files",
@@ -49,9 +49,9 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
   if (training.badParameter)
     return fail(ExitCode::RunFailed,
                 fmt::format("{} is not finite after the last of {} steps; no weights are written", *training.badParameter, training.steps));
-  if (!training.stoppedBy.empty() && training.steps < flags.steps)
+  if (!training.stoppedBy.empty() && training.steps < training.planned)
     return fail(ExitCode::RunFailed,
-                fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
+                fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, training.planned,
                             checkpoint.empty() ? "" : "\nnpar: help: continue with --resume from '" + checkpoint + "'"));
   return ExitCode::Good;
 }
@@ -95,6 +95,18 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
     json["valid_tokens"] = *training.validTokens;
   if (training.epoch)
     json["epoch"] = *training.epoch;
+  for (const engine::EpochRecord &epoch : training.epochs) {
+    OrderedJson row = {
+        {"epoch", epoch.epoch}, {"step", epoch.step}, {"steps", epoch.steps}, {"loss", epoch.loss}, {"seconds", epoch.seconds}};
+    row[training.unit + "_per_second"] = epoch.perSecond;
+    for (const auto &[name, value] : epoch.values)
+      row["eval"][name] = value;
+    if (!epoch.values.empty())
+      row["best"] = epoch.best;
+    json["epochs"].push_back(std::move(row));
+  }
+  if (evaluations.isStuck() && training.steps < training.planned)
+    json["stopped_early"] = true;
   if (evaluations.any()) {
     json["eval"] = evaluations.json();
     if (evaluations.bestAt() >= 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/job/ClockOffsets.h"
+#include "engine/logging/LogFormat.h"
 #include "engine/training/Trainer.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/train/RunFlags.h"
@@ -17,6 +18,8 @@ struct Training : training::TrainingResult {
   engine::Status log, checkpoint;          ///< write errors, which end the training but are not failures of its steps
   std::optional<std::string> badParameter; ///< the first parameter or state that is not finite at the end
   std::vector<job::ClockOffset> clocks;    ///< one per process, if a trace is collected
+  int64_t planned = 0;                     ///< steps done at the end of a run that nothing stops
+  std::vector<engine::EpochRecord> epochs; ///< summaries of a run over epochs
 };
 
 /// Prints remarks about facts that the summary's numbers do not show.

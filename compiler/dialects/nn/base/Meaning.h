@@ -31,6 +31,8 @@ public:
   virtual Scalar step() = 0;
   virtual Scalar micro() = 0;
   virtual Scalar seed() = 0;
+  /// A number that is set when a run starts, f64: engine/program/RateWords.h.
+  virtual Scalar runWord(int64_t number) = 0;
   /// tensor[indices], indices i64 and in range (only the last may run over its dimension's end along the loops: then 0).
   virtual Scalar extract(mlir::Value tensor, llvm::ArrayRef<Scalar> indices) = 0;
   mlir::ImplicitLocOpBuilder &builder() { return b; }

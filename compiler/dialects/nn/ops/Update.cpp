@@ -2,6 +2,8 @@
 #include "compiler/dialects/nn/base/Formula.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
+#include "engine/program/RateWords.h"
+#include "engine/program/Words.h"
 
 using namespace mlir;
 using namespace npar;
@@ -51,10 +53,8 @@ LogicalResult GradNormOp::verify() {
 SmallVector<LoopAxis> GradNormOp::getLoopAxes() { return withKind({}, axesOf(getSums().getType()).front(), LoopKind::Whole); }
 
 LogicalResult LearningRateOp::verify() {
-  StringRef schedule = getSchedule();
-  if (!llvm::is_contained({"constant", "linear", "cosine", "step", "exponential"}, schedule))
-    return emitOpError() << "schedule must be \"constant\", \"linear\", \"cosine\", \"step\" or \"exponential\", not \"" << schedule
-                         << "\"";
+  if (!program::valueOf<program::RateSchedule>(getSchedule()))
+    return emitOpError() << "schedule must be one of " << program::wordsOf<program::RateSchedule>() << ", not \"" << getSchedule() << "\"";
   if (getEvery() < 1)
     return emitOpError() << "changes the rate every " << getEvery() << " steps, it must be at least 1";
   return success();
@@ -159,23 +159,31 @@ LogicalResult ClipFactorOp::lower(Lowering &lowering) {
 
 LogicalResult LearningRateOp::lower(Lowering &lowering) {
   double peak = getPeak().convertToDouble(), last = getFinal().convertToDouble();
-  auto warmup = double(getWarmup()), steps = double(getSteps());
+  const bool ofRun = getRun().has_value();
   return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar t = getCounted() ? in[0] : toFloat(body.step(), body.builder().getF64Type());
+    auto length = [&](int64_t steps, program::RateWord word) {
+      return ofRun ? body.runWord(*getRun() + static_cast<int64_t>(word)) : t.like(double(steps));
+    };
+    if (ofRun)
+      t = t + length(0, program::RateWord::Offset);
+    Scalar warmup = length(getWarmup(), program::RateWord::Warmup), steps = length(getSteps(), program::RateWord::Steps);
     Scalar rate = t.like(peak);
     if (getSchedule() == "step" || getSchedule() == "exponential") {
-      Scalar times = maximum(t - warmup, t.like(0.0)) / double(getEvery());
+      Scalar times = maximum(t - warmup, t.like(0.0)) / length(getEvery(), program::RateWord::Every);
+      if (ofRun) // an epoch need not be a whole number of steps: its end must not be missed by rounding
+        times = times + 1e-9;
       if (getSchedule() == "step")
         times = toFloat(times.make<arith::FPToSIOp>(body.builder().getI64Type(), times), t.type());
       rate = peak * exp(times * std::log(getFactor().convertToDouble()));
     } else if (getSchedule() != "constant") {
       // Progress from 0 at the end of the warm-up to 1 at `steps`.
-      Scalar progress = minimum(maximum((t - warmup) / std::max(1.0, steps - warmup), t.like(0.0)), t.like(1.0));
+      Scalar progress = minimum(maximum((t - warmup) / maximum(steps - warmup, t.like(1.0)), t.like(0.0)), t.like(1.0));
       Scalar left = getSchedule() == "cosine" ? 0.5 * (1.0 + cos(progress * pi)) : 1.0 - progress;
       rate = last + (peak - last) * left;
     }
-    if (warmup > 0)
-      rate = select(less(t, t.like(warmup)), peak * (t + 1.0) / warmup, rate);
+    if (ofRun || getWarmup() > 0)
+      rate = select(less(t, warmup), peak * (t + 1.0) / (ofRun ? maximum(warmup, t.like(1.0)) : warmup), rate);
     return {rate};
   });
 }

@@ -52,10 +52,12 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate", [Nn_Lowerable]> {
   let summary = "the rate of training step t: warm-up peak * (t + 1) / warmup, then by the schedule";
   let description = [{
     "constant"; "linear" or "cosine" to `final` at `steps`; "step" or "exponential": peak * factor^((t - warmup) / every), rounded down in
-    "step". t is the data step, or `counted` where steps can be skipped (RULES.md#N7).
+    "step". t is the data step, or `counted` where steps can be skipped (RULES.md#N7). With `run`, lengths in epochs or shares of the run
+    are known when a run starts: `run` is the first of four words (Program.fbs, LearningRate) that replace warm-up, steps and `every`, and
+    that move t.
   }];
   let arguments = (ins Optional<Nn_Scalar>:$counted, StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final,
-      DefaultValuedAttr<F64Attr, "1.0">:$factor, DefaultValuedAttr<I64Attr, "1">:$every);
+      DefaultValuedAttr<F64Attr, "1.0">:$factor, DefaultValuedAttr<I64Attr, "1">:$every, OptionalAttr<I64Attr>:$run);
   let results = (outs Nn_Scalar:$result);
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
 }

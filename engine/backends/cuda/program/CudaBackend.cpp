@@ -2,6 +2,7 @@
 #include "engine/backends/cuda/program/CudaBackend.h"
 
 #include "engine/backends/cuda/ptx/ReduceText.h"
+#include "engine/program/RateWords.h"
 #include "engine/status/OptionNames.h"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ Status CudaBackend::loadReductions() {
 }
 
 Status CudaBackend::load(const program::Program &program) {
-  contextCount = 3 + program.mesh()->size();
+  contextCount = program::contextWordsOf(program);
   if (Status status = attentions.load(program, *device, attentionBy); !status.ok()) // refuses the most, and takes little
     return status;
   if (Status status = products.load(program, *device, by); !status.ok())

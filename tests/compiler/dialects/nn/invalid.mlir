@@ -270,7 +270,7 @@ func.func @f(%g: !e) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{schedule must be "constant", "linear", "cosine", "step" or "exponential", not "polynomial"}}
+  // expected-error @+1 {{schedule must be one of constant, linear, cosine, step, exponential, not "polynomial"}}
   %0 = nn.learning_rate "polynomial" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : tensor<f64, #nn.axes<>>
   return
 }

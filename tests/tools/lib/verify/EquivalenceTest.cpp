@@ -60,6 +60,7 @@ public:
       w[i] -= 0.1 * gradient[i];
     return engine::StepResult{loss, 1, 0.1};
   }
+  engine::Status setRun(const engine::RunLength &) override { return {}; }
   engine::Result<std::vector<double>> read(const std::string &name) const override { return name == "w" ? w : gradient; }
   engine::Status visit(const std::string &name, const std::function<void(const double *, size_t)> &take) const override {
     engine::Result<std::vector<double>> values = read(name);

@@ -351,7 +351,8 @@ typedef struct npar_run_options {
   npar_program *evaluation; /* compiled with NPAR_EVALUATION, for evaluate_every; default: compiled from the trainer's own request */
 } npar_run_options;
 
-/* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
+/* Trains on data. Learning rates may have lengths in epochs of the data or in shares of the run; npar_trainer_step refuses a program with
+ * such rates. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
  * parameter_hash}, `state_hash` if the model has states, `products` with products of bf16, `losses` if the model names its losses,
  * `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and
  * `failed_checkpoints` with `checkpoint`.

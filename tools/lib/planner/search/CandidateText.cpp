@@ -220,18 +220,34 @@ ast::ExpressionPtr call(const std::string &function, std::vector<ast::Argument> 
   return made;
 }
 
+/// `name = 100` steps, or `name = 0.1 epochs`.
+ast::Argument lengthTree(const std::string &argument, const dsl::Length &length) {
+  if (length.isInSteps())
+    return {name(argument), number(static_cast<int64_t>(length.count))};
+  return {name(argument), decimal(length.count), name(length.unit == dsl::LengthUnit::Run ? "run" : "epochs")};
+}
+
+ast::ExpressionPtr peakTree(const dsl::LearningRate &rate) {
+  if (!rate.scaled)
+    return decimal(rate.peak);
+  std::vector<ast::Argument> arguments;
+  arguments.push_back({{}, decimal(rate.scaled->rate)});
+  arguments.push_back({name("per"), decimal(rate.scaled->per)});
+  return call("scaled", std::move(arguments));
+}
+
 ast::ExpressionPtr rateTree(const dsl::LearningRate &rate) {
   std::vector<ast::Argument> arguments;
-  arguments.push_back({name("peak"), decimal(rate.peak)});
-  arguments.push_back({name("warmup"), number(rate.warmup)});
+  arguments.push_back({name("peak"), peakTree(rate)});
+  arguments.push_back(lengthTree("warmup", rate.warmup));
   if (rate.kind == dsl::ScheduleKind::Constant)
     return call("constant", std::move(arguments));
   if (rate.hasFactor()) {
     arguments.push_back({name("factor"), decimal(rate.factor)});
-    arguments.push_back({name("every"), number(rate.every)});
+    arguments.push_back(lengthTree("every", rate.every));
     return call(rate.kind == dsl::ScheduleKind::Step ? "step" : "exponential", std::move(arguments));
   }
-  arguments.push_back({name("steps"), number(rate.steps)});
+  arguments.push_back(lengthTree("steps", rate.steps));
   arguments.push_back({name("final"), decimal(rate.final)});
   return call(rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine", std::move(arguments));
 }
@@ -266,6 +282,8 @@ std::string trainText(const PlanTask &task) {
   train.name = name("planned"), train.model = name(task.names.name);
   train.settings.push_back({name("batch"), number(task.batch)});
   train.settings.push_back({name("optimizer"), optimizerTree(task.train.optimizer())});
+  if (task.train.epochs)
+    train.settings.push_back({name("epochs"), decimal(*task.train.epochs)});
   train.settings.push_back({name("clip"), task.train.clip ? decimal(*task.train.clip) : word("none")});
   train.settings.push_back({name("seed"), expression(ast::ExpressionKind::Integer, std::to_string(task.train.seed))});
   for (const TrainingRule &rule : task.rules)
