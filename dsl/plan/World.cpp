@@ -74,8 +74,14 @@ void bindFrom(const ast::Plan &source, int64_t known, Sources &sources, PlanText
   for (size_t i = 0; i < one.size(); ++i)
     if (one[i].size != two[i].size)
       left.push_back(&one[i]);
-  if (left.empty())
+  if (left.empty()) { // a default that a setting replaces is evaluated all the same
+    auto isRest = [](const ast::Item &item) {
+      return item.value && item.value->kind == ast::ExpressionKind::Name && item.value->text == restName;
+    };
+    if (std::any_of(source.parameters.begin(), source.parameters.end(), isRest))
+      text.scope.bind(restName, int64_t{1}, source.name.location);
     return;
+  }
   const World world = worldOf(known, text);
   text.scope.bind(restName, Poison{}, source.name.location);
   const MeshAxis &axis = *left.front();
@@ -117,6 +123,7 @@ void bindRest(const ast::Plan &source, int64_t known, Sources &sources, PlanText
   try {
     bindFrom(source, known, sources, text);
   } catch (const Stop &) {
+    text.scope.bind(restName, Poison{}, source.name.location); // an error was reported
   }
 }
 

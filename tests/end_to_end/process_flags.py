@@ -189,7 +189,7 @@ FLAGS = {
     },
     "generate": {
         "MODEL": [value("generate", "tokens.npar")],
-        **{flag: [value(*words)] for flag, words in {"--plan": ("--plan", "none"), "--train": ("--train", "base"), "--config": ("--config", "Narrow"), "--set": ("--set", "width=8")}.items()},
+        **{flag: [value(*words)] for flag, words in {"--plan": ("--plan", "none"), "--train": ("--train", "base"), "--config": ("--config", "Narrow"), "--set": ("--set", "width=8"), "--world": ("--world", "1")}.items()},
         **{flag: OF_JOBS[flag] for flag in ("--alone", "--place", "--flight", "--check", "--nccl", "--mpi")},
         **OF_GPUS,
         **{flag: OF_ALL[flag] for flag in ("--timeout", "--quiet", "--json")},

@@ -1,7 +1,9 @@
 """`npar train --from FILE`: a run of another program trains as the plan that --print-plan writes, and what it leaves open or npar lacks is said."""
 
-from driver import DriverTest
+import json
+
 from test_foreign import FILES
+from test_torchrun import TcpTest
 
 SMALL = """torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 2 --hidden-size 32 --num-attention-heads 4 \\
   --group-query-attention --num-query-groups 2 --ffn-hidden-size 64 --swiglu --normalization RMSNorm \\
@@ -11,7 +13,7 @@ SMALL = """torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 2 --hidden-s
 """
 
 
-class ForeignTrainTest(DriverTest):
+class ForeignTrainTest(TcpTest):
     def script(self, more="", name="train.sh"):
         (self.folder / name).write_text(SMALL.format(more=more))
         return name
@@ -30,8 +32,9 @@ class ForeignTrainTest(DriverTest):
         self.text_file(size=2000)
         self.npar("eval", "kept", "--data", "text.txt", "--tokens", "bytes", "--quiet")
         # In two processes, and with other numbers of ranks.
-        self.assertIn(expected, self.npar("launch", "-n", 2, "train", "--from", "train.sh", *run, "--quiet", "--json").output)
-        self.assertEqual(self.npar_json("train", "--from", "train.sh", *run, "--quiet", "--world", 8)["ranks"], 8)
+        first, _ = self.ended(self.start(2, "train", "--from", "train.sh", *run, "--quiet", "--json"))
+        self.assertIn(expected, first[0])
+        self.assertEqual(len(self.npar_json("train", "--from", "train.sh", *run, "--quiet", "--world", 8)["ranks"]), 8)
 
     def test_what_would_train_otherwise_is_refused(self):
         script = self.script("--multi-latent-attention --qk-head-dim 16 --kv-lora-rank 16", "near.sh")
@@ -48,4 +51,5 @@ class ForeignTrainTest(DriverTest):
         (self.folder / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 2, "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}\n')
         run = ["train", "--from", "ds.json", *config, "--random-data", "--steps", 1, "--quiet", "--json"]
         self.assertIn("the file does not state the number of devices", self.npar(*run, code=1).error)
-        self.assertIn('"ranks": 2', self.npar("launch", "-n", 2, *run).output)
+        first, _ = self.ended(self.start(2, *run))
+        self.assertEqual(len(json.loads(first[0])["ranks"]), 2)

@@ -7,13 +7,10 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/verify/VerifyAll.h"
 #include "tools/npar/verify/VerifyInJob.h"
 #include "tools/npar/verify/VerifyPairs.h"
-
-#include <iostream>
 
 namespace npar::driver {
 namespace {
@@ -35,23 +32,6 @@ ExitCode verifyManyPlans(const VerifyFlags &flags) {
   all.json = flags.json;
   all.check = planChecks(flags.seed, flags.threads, flags.jobs);
   return verifyAll(all);
-}
-
-/// Verifies the plan of a model, or that of another program's run, whose report follows the checks.
-ExitCode verifyTextOrRun(VerifyFlags &flags, Job &job) {
-  engine::Observer nobody;
-  Outcome<std::shared_ptr<foreign::ForeignModel>> run = flags.foreign.take(flags.model, job.isVoice() ? terminal() : nobody);
-  if (ExitCode code = job.agree(run.code()); code != ExitCode::Good)
-    return code;
-  if (*run && flags.foreign.printPlan) {
-    if (job.isVoice())
-      std::cout << (*run)->text;
-    return ExitCode::Good;
-  }
-  ExitCode code = verifyText(flags, job);
-  if (*run && !flags.json && job.isVoice() && (code == ExitCode::Good || code == ExitCode::CheckFailed))
-    std::cerr << foreign::foreignText(flags.foreign, **run);
-  return code;
 }
 
 ExitCode runVerify(VerifyFlags flags, Job &job) {
@@ -78,7 +58,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
   if (flags.model.isCompiled())
     return job.agree(verifyCompiled(flags));
   ExitCode code = job.agree(chooseDevices(flags.model, flags.device, job.deviceSharers()));
-  return code == ExitCode::Good ? verifyTextOrRun(flags, job) : code;
+  return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
 
 ExitCode runVerify(const VerifyFlags &flags) {
@@ -105,8 +85,8 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
   if (code == ExitCode::Good && flags.all && flags.pairs)
     return fail(ExitCode::Usage, "--all and --pairs exclude each other");
   if (code == ExitCode::Good && (flags.all || flags.pairs))
-    code = refuse({"--from", "--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention",
-                   "--cuda-graph", "--cuda-gpus", "--devices"},
+    code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention", "--cuda-graph",
+                   "--cuda-gpus", "--devices"},
                   std::string(flags.all ? "--all" : "--pairs") + " checks every plan at a small size, with limits of its own");
   if (code == ExitCode::Good && flags.pairs)
     code = refuse({"MORE", "--plans", "--combine", "--print-plan", "--program"}, "--pairs makes its own plans of one model");
@@ -148,13 +128,11 @@ Command addVerifyCommand(CLI::App &driver) {
   addModelFlags(*app, flags->model);
   addWorldFlag(*app, flags->model);
   addAccumulateFlag(*app, flags->model);
-  app->get_option("MODEL")->required(false);
   addMachineTo(*app, flags->model);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of compiling the plan")
       ->check(notEmpty())
       ->type_name("FILE.npx");
 
-  flags->foreign.addTo(*app);
   group("Check");
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   app->add_flag("--full", flags->full, "also check models with more than 5 million parameters");
@@ -206,9 +184,7 @@ Command addVerifyCommand(CLI::App &driver) {
       ->type_name("NAME")
       ->check(notEmpty());
   return {app, [flags, app] {
-            ExitCode code = flags->foreign.check(flags->model);
-            if (code == ExitCode::Good)
-              code = refuseIdleFlags(*app, *flags);
+            ExitCode code = refuseIdleFlags(*app, *flags);
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};
 }

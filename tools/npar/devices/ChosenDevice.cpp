@@ -98,6 +98,9 @@ ExitCode chooseDevices(ModelOptions &model, ChosenDevice &device, const DeviceSh
       return fail(ExitCode::Usage, fmt::format("--devices {} has no effect without --backend cuda: it sets the number of ranks, which a "
                                                "compiled program has already",
                                                device.devices));
+    auto isWorld = [](const std::string &setting) { return setting.rfind("world=", 0) == 0; };
+    if (device.devices > 0 && std::any_of(model.settings.begin(), model.settings.end(), isWorld))
+      return fail(ExitCode::Usage, "--devices and --world cannot be used together without --backend cuda: both set the number of ranks");
     if (device.devices > 0)
       model.settings.push_back(fmt::format("world={}", device.devices * sharers.hosts));
     model.world = sharers.isAlone ? 0 : sharers.onHost * sharers.hosts;

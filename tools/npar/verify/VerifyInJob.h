@@ -3,7 +3,6 @@
 
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
-#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 #include "tools/npar/verify/CheckPlans.h"
@@ -18,7 +17,6 @@ class Job;
 
 struct VerifyFlags {
   ModelOptions model;
-  ForeignFlags foreign; ///< a run of another program in place of `model`
   JobOptions job;
   int processes = 0;   ///< to launch; 0: not given
   std::string program; ///< a compiled program to check instead of the plan's
