@@ -520,10 +520,7 @@ Command addTrainCommand(CLI::App &driver) {
                   "if they differ, as after an error in a machine's memory or processor (default: never)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  return {app, [flags, app] {
-            flags->lengthGiven = app->count("--steps") > 0;
-            return runTrain(*flags);
-          }};
+  return {app, [flags] { return runTrain(*flags); }};
 }
 
 } // namespace npar::driver

@@ -28,15 +28,22 @@ bool exists(const std::string &path) {
   return fs::exists(path, ignored);
 }
 
+/// Nothing for a share of the run's steps, whose number is known later.
+std::optional<Interval> intervalOf(const Repetition &repetition) {
+  if (repetition.every == Repetition::Every::Epoch)
+    return Interval::epochs(1);
+  return repetition.steps ? std::optional(Interval(*repetition.steps)) : std::nullopt;
+}
+
 void takeLength(const RunRequest &run, RunFlags &flags, Sentences &left) {
-  if (flags.lengthGiven)
+  if (flags.steps || flags.epochs)
     return;
   if (run.maxSteps)
     flags.steps = *run.maxSteps;
   else if (run.epochs)
     flags.epochs = run.epochs;
   else
-    left.push_back(fmt::format("its file does not say how long it trains: {} steps, or --steps N", flags.steps));
+    left.push_back(fmt::format("its file does not say how long it trains: {} steps, or --steps N", RunFlags::defaultSteps));
 }
 
 /// Files with tensors are read as they are. A text needs a tokenizer, which is the user's choice.
@@ -51,12 +58,12 @@ void takeData(const RunRequest &run, RunFlags &flags, Sentences &left) {
 }
 
 void takeEvaluation(const RunRequest &run, RunFlags &flags, Sentences &left) {
-  if (!run.evaluation || run.evaluation->every == Repetition::Every::Never || flags.evalEvery > 0)
+  if (!run.evaluation || run.evaluation->every == Repetition::Every::Never || flags.evalEvery.isGiven())
     return;
   if (flags.evalData.empty())
     left.push_back("it evaluates while it trains: give --eval-data FILE and --eval-every N");
-  else if (run.evaluation->steps)
-    flags.evalEvery = *run.evaluation->steps;
+  else if (std::optional<Interval> interval = intervalOf(*run.evaluation))
+    flags.evalEvery = *interval;
 }
 
 void takeCheckpoints(const RunRequest &run, RunFlags &flags, Sentences &left) {
@@ -65,8 +72,8 @@ void takeCheckpoints(const RunRequest &run, RunFlags &flags, Sentences &left) {
       left.push_back(run.output ? "it saves checkpoints to '" + *run.output + "': give --checkpoint DIR"
                                 : "it saves checkpoints: give --checkpoint DIR");
   } else {
-    if (flags.every == 0 && run.saving && run.saving->steps)
-      flags.every = *run.saving->steps;
+    if (std::optional<Interval> interval = run.saving ? intervalOf(*run.saving) : std::nullopt; interval && !flags.every.isGiven())
+      flags.every = *interval;
     if (flags.keep == 0 && run.mostSaved)
       flags.keep = *run.mostSaved;
   }
@@ -125,8 +132,9 @@ ExitCode readRun(RunFlags &flags, const Job &job) {
 
 /// All that a process takes from the run, as text.
 std::string takenText(const RunFlags &flags) {
-  return fmt::format("{}\n{} {} {} {} {} '{}' {}", flags.run->text, flags.steps, flags.epochs.value_or(0), flags.every, flags.keep,
-                     flags.evalEvery, flags.weights, fmt::join(flags.data.files, "\n"));
+  auto text = [](const Interval &interval) { return fmt::format("{}{}", interval.times(), interval.isInEpochs() ? " epochs" : ""); };
+  return fmt::format("{}\n{} {} {} {} {} '{}' {}", flags.run->text, flags.steps.value_or(0), flags.epochs.value_or(0), text(flags.every),
+                     flags.keep, text(flags.evalEvery), flags.weights, fmt::join(flags.data.files, "\n"));
 }
 
 /// Each process has read its own copy of the file.

@@ -30,7 +30,6 @@ struct RunFlags {
   ForeignFlags foreign;                           ///< a run of another program in place of `model`
   std::shared_ptr<foreign::ForeignModel> run;     ///< that run, as it was read; null: none
   bool nearestModel = false, fromScratch = false; ///< what a run of another program may differ in
-  bool lengthGiven = false;                       ///< by --steps or --epochs
   JobOptions job;
   DataFlags data;
   ChosenDevice device;
