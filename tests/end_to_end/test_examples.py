@@ -21,7 +21,7 @@ SECONDS = 300  # limit for a hang: measuring a machine takes one minute alone, s
 
 # Pages whose steps are followed: all in the long form, otherwise the first SAMPLED ones.
 PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/TRAINING.md", "tools/VERIFY.md", "tools/PLANNING.md", "tools/FOREIGN.md", "tools/COMMON.md",
-         "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
+         "tools/HUGGINGFACE.md", "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
 # Commands that precede the examples of the help.
 DONE = [
     "npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 --data book.txt --tokens bytes --steps 2"
