@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "tools" / "examples"
 RECORDED = json.loads((REFERENCE / "text_recorded.json").read_text())
 LABELS = reviews.LABELS
 
-# What the feeds of texts give, without a transformer: tokens, mask and types decide the label.
+# A model without a transformer in which tokens, mask and types decide the label.
 BAG = """
 model Bag(vocab = 364, length = 16, labels = 2, width = 4, task = "classify") {
     axis batch, seq = length, vocab, label = labels, other = labels, embed = width
