@@ -4,7 +4,6 @@
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/PictureSteps.h"
 #include "dsl/elaborate/TextFeeds.h"
-#include "engine/program/TextInput.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>

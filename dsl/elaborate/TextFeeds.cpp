@@ -2,7 +2,6 @@
 #include "dsl/elaborate/TextFeeds.h"
 
 #include "dsl/Suggestions.h"
-#include "engine/program/TextInput.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>

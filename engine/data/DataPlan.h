@@ -78,7 +78,7 @@ struct DataPlan {
   bool isStream() const { return program::isStream(format()); }
   bool hasPictures() const { return program::hasPictures(format()); }
   bool hasTexts() const { return program::hasTexts(format()); }
-  /// The first feed of this kind from a file of texts; null if there is none.
+  /// Finds the first feed of this kind from a file of texts; null without one.
   TextFeed *find(TextFeedKind kind);
   const TextFeed *find(TextFeedKind kind) const { return const_cast<DataPlan *>(this)->find(kind); }
   /// The folders or files of the tokenizers, each once.

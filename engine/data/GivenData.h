@@ -41,7 +41,7 @@ struct GivenData {
   bool lacksTokens() const;
 };
 
-/// What an input gets from texts without a data block, by its name: tokens (or input_ids), mask (attention_mask), segment (token_type_ids).
+/// Finds by its name how texts feed an input without a data block: tokens (or input_ids), mask (attention_mask), segment (token_type_ids).
 std::optional<TextFeedKind> usualTextFeed(const std::string &input);
 
 /// The sources of a program's inputs: its data block, with the changes that the user makes. Usage for a program without any data.

@@ -22,7 +22,7 @@ char separatorOf(DataFormat format) { return format == DataFormat::Tsv ? '\t' : 
 class RowEnds {
 public:
   explicit RowEnds(DataFormat format) : quotes(format == DataFormat::Csv), separator(separatorOf(format)) {}
-  /// The first byte at or after `from` that ends a row: a line feed outside of quotes. `text.size()` if there is none.
+  /// The first byte at or after `from` that ends a row: a line feed outside of quotes. `text.size()` without one.
   size_t find(std::string_view text, size_t from) {
     if (!quotes) {
       const size_t end = text.find('\n', from);

@@ -1,14 +1,10 @@
-// Tells which files of a data block have texts, and which inputs take them.
+// Tells which inputs take what files of texts feed.
 #pragma once
 
 #include "engine/program/Elements.h"
+#include "engine/program/Words.h"
 
 namespace npar::program {
-
-/// True if files of this format have rows with texts.
-inline bool hasTexts(DataFormat format) {
-  return format == DataFormat::Csv || format == DataFormat::Tsv || format == DataFormat::JsonLines || format == DataFormat::Lines;
-}
 
 /// True if a feed of this kind fits an input of this type and shape: tokens and what describes them fill one axis after the samples, a
 /// class is one integer, and numbers fill at most one axis.

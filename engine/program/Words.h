@@ -46,6 +46,11 @@ template <typename Enum> std::string wordsOf();
 /// True if a file of this format is a stream of tokens.
 inline bool isStream(DataFormat format) { return format == DataFormat::Bytes || format == DataFormat::U16 || format == DataFormat::I32; }
 
+/// True if files of this format have rows with texts.
+inline bool hasTexts(DataFormat format) {
+  return format == DataFormat::Csv || format == DataFormat::Tsv || format == DataFormat::JsonLines || format == DataFormat::Lines;
+}
+
 /// A phase in words for users: "weight gradient".
 const char *describe(Phase phase);
 

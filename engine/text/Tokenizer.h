@@ -78,7 +78,7 @@ private:
   std::string waiting;
 };
 
-/// What becomes of a truncation or a padding that a tokenizer.json states. Both change how many tokens a text has.
+/// Selects how a truncation or a padding in a tokenizer.json is treated. Both change how many tokens a text has.
 enum class StatedLength {
   Refused,
   Ignored ///< the caller cuts and fills up texts on the right by itself; the left is refused

@@ -2,13 +2,14 @@
 
 import csv
 import json
+import random
 import shutil
 import struct
 import sys
 import unittest
 import zlib
 
-from driver import LONG, REFERENCE, ROOT, DriverTest
+from driver import LONG, REFERENCE, ROOT, DriverTest, safetensors_file
 from test_processes import MPIS, WITHOUT
 
 sys.path.insert(0, str(ROOT / "tools" / "examples"))
@@ -20,7 +21,7 @@ EXAMPLES = ROOT / "tools" / "examples"
 RECORDED = json.loads((REFERENCE / "text_recorded.json").read_text())
 LABELS = reviews.LABELS
 
-# What the feeds of texts give, without a transformer: tokens, mask and types decide the label.
+# A model without a transformer in which tokens, mask and types decide the label.
 BAG = """
 model Bag(vocab = 364, length = 16, labels = 2, width = 4, task = "classify") {
     axis batch, seq = length, vocab, label = labels, other = labels, embed = width
@@ -41,7 +42,8 @@ model Bag(vocab = 364, length = 16, labels = 2, width = 4, task = "classify") {
     if task == "twice" {
         loss main = cross_entropy(scores, answer, over = label)
         loss other = cross_entropy(second, answer, over = other)
-        output scores, second
+        output scores
+        output second
     }
     if task == "vectors" {
         loss main = cross_entropy(scores, answer, over = label)
@@ -60,8 +62,6 @@ data all for Bag {
 class ReviewsTest(DriverTest):
     def setUp(self):
         super().setUp()
-        import random
-
         rows = reviews.reviews(random.Random(1), 107)
         reviews.write(self.folder / "reviews", rows[:99], rows[99:])
         self.rows = rows
@@ -81,7 +81,7 @@ class ReviewsTest(DriverTest):
                 with open(self.folder / "cases.csv", "w", newline="", encoding="utf-8") as file:
                     csv.writer(file).writerows([["label", "a", "b"], *(["x", *case[1:], *["-"] * (3 - len(case))] for _, case in chosen)])
                 model = self.bag("cases.csv", '"a"' if columns == 1 else '"a", "b"')
-                shown = self.npar_json("data", "show", model, "--set", f"length={length}", "--set", f"batch={len(chosen)}", "--set", "dp=1", "--plan", "none", "--count", len(chosen))
+                shown = self.npar_json("data", "show", model, "--set", f"length={length}", "--set", f"batch={len(chosen)}", "--plan", "none", "--count", len(chosen))
                 for (index, case), sample in zip(chosen, shown["first"], strict=True):
                     inputs = sample["inputs"]
                     self.assertEqual([inputs["tokens"], inputs["mask"], inputs["segment"]], RECORDED[index], case)
@@ -138,13 +138,11 @@ class ReviewsTest(DriverTest):
     def test_outputs_without_a_data_block(self):
         run = self.trained()
         model = self.bag(name="plain.npar", text=BAG.split("data all")[0])
-        common = ["eval", model, "--set", "task=vectors", "--weights", run, "--quiet"]
+        common = ["eval", model, "--weights", run, "--quiet"]
         self.npar(*common, "--data", "reviews/reviews.csv", "--text", "review", "--outputs", "one.safetensors")
         self.npar(*common, "--data", "reviews/reviews.csv", "--text", "review", "--outputs", "two.safetensors", "--plan", "two")
-        from driver import safetensors_file
-
-        one, two = (safetensors_file.read(self.folder / name)["vector"] for name in ("one.safetensors", "two.safetensors"))
-        self.assertEqual(one.shape, [99, 4])
+        one, two = (safetensors_file.read(self.folder / name)["scores"] for name in ("one.safetensors", "two.safetensors"))
+        self.assertEqual(list(one.shape), [99, 2])
         self.assertLess(max(abs(a - b) for a, b in zip(one.values, two.values, strict=True)), 1e-5)
         self.npar(*common, "--data", "reviews/new.csv", "--outputs", "new.safetensors")  # its only column
         refused = self.npar(*common, "--data", "reviews/reviews.csv", "--outputs", "x.safetensors", code=2).error
@@ -194,7 +192,7 @@ model Grey(labels = 2) {
     output scores
 }
 train base for Grey { batch 4 optimizer Sgd(lr = 1.0) }
-plan none for Grey { micro 4 }
+plan one for Grey { micro 4 }
 data all for Grey { images "photos" image, kind = class(image) }
 """)
         for value in range(8):
@@ -213,14 +211,11 @@ data all for Grey { images "photos" image, kind = class(image) }
         for name in ("reviews.npar", "reviews.py"):
             shutil.copy(EXAMPLES / name, self.folder / name)
         rows, steps = (600, 68) if LONG else (99, 2)
-        self.npar_script = reviews
-        import random
-
         reviews.write(self.folder / "reviews", reviews.reviews(random.Random(1), rows + 8)[:rows], [("a", 0)])
         small = [] if LONG else ["--set", "depth=1", "--set", "width=16", "--set", "length=32"]
         done = self.npar_json("train", "reviews.npar", "--config", "small", *small, "--plan", "two", "--steps", steps, "--eval-every", steps // 2, "--checkpoint", "run", "--quiet")
-        evaluation = done["evaluation"]
-        self.assertEqual(evaluation["samples"], rows // 10)
+        evaluation = done["eval"]
+        self.assertEqual(evaluation["samples"], round(0.1 * rows))
         if LONG:
             self.assertGreater(evaluation["metrics"]["right"], 0.9)
         kept = {path.name for path in (self.folder / "run" / f"step-{steps}" / "model").iterdir()}
@@ -228,7 +223,7 @@ data all for Grey { images "photos" image, kind = class(image) }
         shutil.rmtree(self.folder / "reviews" / "tokenizer")  # the checkpoint has its own
         (self.folder / "new.txt").write_text("The food was delicious.\n早餐难吃。\n", encoding="utf-8")
         self.assertEqual(len(self.npar("eval", "run", "--predict", "--data", "new.txt").output.splitlines()), 2)
-        self.npar("export", "run", "exported")
+        self.npar("export", "run", "-o", "exported")
         config = json.loads((self.folder / "exported" / "config.json").read_text())
         self.assertEqual(config["id2label"], {"0": "negative", "1": "positive"})
 

@@ -21,7 +21,7 @@ import json
 import pathlib
 import random
 
-# What is reviewed, and what is said about it: (negative, positive).
+# Topics with their negative and positive phrases.
 CHINESE = {
     "房间": (["太小了", "有一股霉味", "隔音很差", "很旧", "又脏又乱"], ["很宽敞", "干净整洁", "非常安静", "布置得很温馨", "采光不错"]),
     "服务": (["态度冷淡", "很慢", "让人失望", "不专业"], ["热情周到", "很好", "让人满意", "非常专业"]),

@@ -140,7 +140,7 @@ Result<Tokenizers> tokenizersOf(const engine::DataPlan &plan) {
   return all;
 }
 
-/// What the first tokens stand for: "[CLS] the food was good [SEP]".
+/// Returns the texts of the first tokens: "[CLS] the food was good [SEP]".
 std::string wordsOf(const engine::Tokenizer &tokenizer, const engine::InputValues &values) {
   constexpr size_t most = 40;
   std::string text;

@@ -488,6 +488,8 @@ Command addEvalCommand(CLI::App &driver) {
       ->check(notEmpty());
   return {app, [flags, predict] {
             flags->predicts = predict->count() > 0;
+            if (flags->labelFile().empty()) // --predict without a file is an empty text
+              flags->labels.clear();
             return runEval(*flags);
           }};
 }

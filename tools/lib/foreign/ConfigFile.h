@@ -19,8 +19,8 @@ struct ConfigFile {
 /// them.
 engine::Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored = {});
 
-/// The names of the labels by number in the config.json of a folder of weights, or in a checkpoint's copy of it. Empty if there is none, or
-/// it names them LABEL_0, LABEL_1 ... as transformers does for a model without names.
+/// The names of the labels by number in the config.json of a folder of weights, or in a checkpoint's copy of it. Empty without such a file,
+/// or if it names them LABEL_0, LABEL_1 ... as transformers does for a model without names.
 std::vector<std::string> namesOfClasses(const std::string &folder);
 
 struct ConfigText {
