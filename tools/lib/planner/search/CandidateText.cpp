@@ -230,9 +230,9 @@ ast::Argument lengthTree(const std::string &argument, const dsl::Length &length)
 ast::ExpressionPtr peakTree(const dsl::LearningRate &rate) {
   if (!rate.scaled)
     return decimal(rate.peak);
-  std::vector<ast::Argument> arguments;
-  arguments.push_back({{}, decimal(rate.scaled->rate)});
-  arguments.push_back({name("per"), decimal(rate.scaled->per)});
+  std::vector<ast::Argument> arguments(2);
+  arguments[0].value = decimal(rate.scaled->rate);
+  arguments[1] = {name("per"), decimal(rate.scaled->per)};
   return call("scaled", std::move(arguments));
 }
 
