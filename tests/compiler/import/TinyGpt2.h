@@ -126,7 +126,8 @@ private:
     program.train.name = "base";
     program.train.batch = 8;
     dsl::Optimizer &optimizer = program.train.optimizers.front();
-    optimizer.rate = {dsl::ScheduleKind::Cosine, 1e-3, 0, {10}, {100}};
+    optimizer.rate.kind = dsl::ScheduleKind::Cosine;
+    optimizer.rate.warmup = {10}, optimizer.rate.steps = {100};
     optimizer.states = {{"average", "average", 0}};
     optimizer.step.results = {"mul(lr, t)"};
     optimizer.element = {{"%0 = add(average, g)"}, {"sub(w, mul($0, %0))", "%0"}};

@@ -23,7 +23,8 @@ Manifest small() {
   manifest.mesh = {{"dp", 2}, {"tp", 2}};
   manifest.step = 100, manifest.seed = UINT64_MAX, manifest.rateSteps = 98, manifest.rate = 3e-4, manifest.lossScale = 65536;
   manifest.data = {{"tokens bytes", "shuffled", 1600, 3, 512, 16}};
-  manifest.call = {"gpt2.npar", "", "base", "", {"depth=4"}, {"mesh.tp=2"}, {{"model/gpt2.npar", 10, files::hashText("text", 4)}}};
+  manifest.call = {
+      "gpt2.npar", "", "base", "", {"depth=4"}, {"mesh.tp=2"}, {"bucket=8MiB"}, {{"model/gpt2.npar", 10, files::hashText("text", 4)}}};
   manifest.files = {{"rank-00000.safetensors", 100, ""}, {"rank-00001.safetensors", 80, ""}};
   manifest.tensors.push_back({"w", "parameter", "", "", "F32", {4, 6}, {24}, {}});
   manifest.tensors.back().pieces = {piece({0, 0}, {4, 3}, 0, 5), piece({0, 0}, {4, 3}, 5, 12, 1), piece({0, 3}, {4, 3}, 0, 12, 1)};

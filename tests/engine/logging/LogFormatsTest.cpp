@@ -72,7 +72,7 @@ TEST(CommaSeparatedTest, rowsHaveTheColumnsOfTheHead) {
   EXPECT_EQ(columns.row(logging, record), "8,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,12,\n");
   EXPECT_NE(tensorBoardEvents().row(logging, record).find("log/moe.load.1"), std::string::npos);
   EXPECT_EQ(Json::parse(stepLine(record, logging))["logged"].dump(), R"({"moe.load.0":12,"moe.load.1":null})");
-  EXPECT_EQ(columns.row(shape, {3, std::nan(""), INFINITY, 0, 1, 1}).substr(0, 12), "3,train,,,0,");
+  EXPECT_EQ(columns.row(shape, StepRecord{3, std::nan(""), INFINITY, 0, 1, 1}).substr(0, 12), "3,train,,,0,");
 }
 
 TEST(JsonLinesTest, haveNormsOfGroupsAndEvaluations) {

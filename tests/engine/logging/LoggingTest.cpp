@@ -57,8 +57,8 @@ TEST(StepLogTest, oneObjectPerLine) {
   std::string path = "/tmp/npar-log-" + std::to_string(::getpid());
   auto log = StepLog::open(path);
   ASSERT_TRUE(log.ok());
-  ASSERT_TRUE((*log)->append({0, 5.5, 1.25, 3e-4, 4096, 1000}).ok());
-  ASSERT_TRUE((*log)->append({1, std::nan(""), std::numeric_limits<double>::infinity(), 3e-4, 4096, 1000}).ok());
+  ASSERT_TRUE((*log)->append(StepRecord{0, 5.5, 1.25, 3e-4, 4096, 1000}).ok());
+  ASSERT_TRUE((*log)->append(StepRecord{1, std::nan(""), std::numeric_limits<double>::infinity(), 3e-4, 4096, 1000}).ok());
   ASSERT_TRUE((*log)->close().ok());
   std::ifstream file(path);
   std::string line;

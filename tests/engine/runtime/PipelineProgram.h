@@ -17,5 +17,7 @@ struct PipelineShape {
 
 /// Events: 0 = x, 1 = dx, 10 = acc0, 11 = acc1, 12 = loss.
 std::unique_ptr<ProgramBuilder> pipelineProgram(const PipelineShape &shape);
+/// Tokens of a batch of it.
+std::vector<int32_t> someTokens(const PipelineShape &shape);
 
 } // namespace npar::testing

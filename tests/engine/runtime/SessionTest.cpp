@@ -12,13 +12,6 @@ namespace {
 
 using namespace engine;
 
-std::vector<int32_t> someTokens(const PipelineShape &shape) {
-  std::vector<int32_t> tokens(static_cast<size_t>(shape.micros) * shape.dataParallel * 4);
-  for (size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] = static_cast<int32_t>(i * 7 % 5);
-  return tokens;
-}
-
 /// The same mathematics without an engine.
 struct Reference {
   std::vector<float> w0, w1;

@@ -128,7 +128,7 @@ TEST_F(RunCheckpointsTest, TheBestStaysAndIsRemembered) {
   ASSERT_TRUE(train(one, /*best=*/2).ok());
   EXPECT_TRUE(exists("best.json") && exists("step-2") && exists("step-6"));
   EXPECT_FALSE(exists("step-4"));
-  one.resume = true, one.steps = 7;
+  one.resume = true, clock = RunClock(7);
   ASSERT_TRUE(train(one).ok());
   EXPECT_EQ(bestBefore, (std::pair<int64_t, double>(2, 0.5)));
   EXPECT_TRUE(exists("step-2"));
