@@ -66,16 +66,17 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.products = readProducts(*products, text);
   Accumulation accumulation = readAccumulation(values["accumulate"], text);
   micro = readMicro(values["micro"], source, micro, accumulation, batch, plan.mesh, text);
-  if (source) {
+  if (source)
     plan.stores = readStores(*source, plan.mesh, text);
+  Bucket bucket = readBucket(source, text);
+  plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
+  if (source) {
     ExpertBuffer buffer = readExpertBuffer(*source, text);
     plan.expertBuffer = buffer.size, plan.expertBufferAt = buffer.at;
     Limits limits = readLimits(*source, text);
     plan.memoryLimit = limits.memory, plan.memoryLimitAt = limits.memoryAt;
     plan.bubbleLimit = limits.bubble, plan.bubbleLimitAt = limits.bubbleAt;
   }
-  Bucket bucket = readBucket(source, text);
-  plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
   plan.recompute = readRecompute(source, text);
   const DataParallel data = dataParallelOf(rules, plan.mesh);
   plan.dataParallel = data.ranks, plan.micro = micro.size;
