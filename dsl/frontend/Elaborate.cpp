@@ -329,8 +329,8 @@ private:
     return program;
   }
 
-  /// The batch that follows from the plan if the train block leaves it out; 0: it does not. Any batch if the plan has errors, which are
-  /// reported later.
+  /// The batch that follows from the plan if the train block leaves it out; 0: it does not. A program that does not train takes any batch
+  /// that the plan divides. Any batch if the plan has errors, which are reported later.
   int64_t impliedBatch(Settings &settings) {
     auto isBatch = [](const ast::Setting &one) { return one.name.text == "batch"; };
     if (settings.find("batch") || std::any_of(train->settings.begin(), train->settings.end(), isBatch))
@@ -341,7 +341,11 @@ private:
     PlanElaborator trial(options.schedules, settings, evaluator, sources, unsaid);
     trial.world = options.world;
     trial.declare(plan, {}, model->name.location);
-    return unsaid.hasErrors() ? 1 : trial.impliedBatch;
+    if (unsaid.hasErrors())
+      return 1;
+    if (trial.impliedBatch > 0 || options.purpose == Purpose::Training)
+      return trial.impliedBatch;
+    return trial.plan.dataParallel * std::max<int64_t>(trial.plan.micro, 1);
   }
 
   /// Accepts the settings of a declaration that is not taken, and warns of those that were set. Returns their keys.

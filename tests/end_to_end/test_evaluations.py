@@ -116,6 +116,7 @@ class EvaluationsTest(DriverTest):
             (["--eval-every", 2, "--eval-stop-on", "recall"], "--eval-stop-on names 'recall', an evaluation gives loss, right"),
             (["--eval-every", 2, "--data", "all.safetensors"], "no data are reserved for evaluation"),
             (["--eval-every", 2, "--backend", "null"], "--eval-every cannot be used with --backend null"),
+            (["--eval-data", "held.safetensors", "--backend", "null"], "--eval-data cannot be used with --backend null"),
         ]:
             self.assertIn(words, self.npar("run", "m.npar", "--steps", 4, *flags, code=None).error)
 

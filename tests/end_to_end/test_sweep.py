@@ -29,8 +29,8 @@ class SweepTest(DriverTest):
         super().setUp()
         (self.folder / "quartet.npar").write_text(MACHINE)
 
-    def sweep(self, *arguments, **options):
-        return self.npar_json("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), *arguments, **options)
+    def sweep(self, *arguments, small=SMALL, **options):
+        return self.npar_json("sweep", "gpt2", "--machine", "quartet.npar", *settings(small), *arguments, **options)
 
     def test_rows_are_simulations_in_the_order_given(self):
         found = self.sweep("--over", "mesh.tp=2,1", "--over", "micro=1,2", "--set", "mesh.dp=1")
@@ -58,7 +58,8 @@ class SweepTest(DriverTest):
     def test_speed_up(self):
         """By samples per second, relative to the fewest ranks, wherever that row is; a batch that grows with the ranks counts."""
         plan = ("--set", "mesh.tp=1", "--set", "mesh.pp=1")
-        rows = self.sweep("--over", "mesh.dp=4,1,2", "--over", "batch=16,8*dp", "--set", "micro=batch/dp", *plan)["rows"]
+        rest = {key: value for key, value in SMALL.items() if key not in ("batch", "micro")}
+        rows = self.sweep("--over", "mesh.dp=4,1,2", "--over", "batch=16,8*dp", "--set", "micro=batch/dp", *plan, small=rest)["rows"]
         base = next(row for row in rows if row["settings"]["mesh.dp"] == "1")
         for row in rows:
             dp, batch = int(row["settings"]["mesh.dp"]), row["settings"]["batch"]

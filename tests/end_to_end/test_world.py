@@ -88,3 +88,8 @@ class WorldTest(TcpTest):
         self.assertIn(expected, result.output)
         self.assertIn("train block 'own' has no batch", self.npar(*run, code=1).error)
         self.npar("verify", "m.npar", *SMALL, "--world", 4, "--accumulate", 4)
+        # Only a training needs the batch.
+        for plan in (["--plan", "none"], ["--world", 4]):
+            self.npar("compile", "m.npar", *SMALL, *plan, "--for", "eval", "-o", "eval.npx")
+        self.assertIn("--set world=4 cannot change a compiled program", self.npar("train", "eval.npx", "--world", 4, "--random-data", code=2).error)
+        self.npar("plan", "m.npar", *SMALL, "--batch", 16, "--machine", "dgx-a100", "--devices", 1)

@@ -85,8 +85,9 @@ ExitCode checkFlags(RunFlags &flags) {
                                   std::pair("--checkpoint-every", flags.every.isInEpochs())})
       if (isEpochs)
         return fail(ExitCode::Usage, std::string(flag) + " cannot count epochs of --random-data, which has no end");
-  if (flags.evalEvery.isGiven() && flags.device.backend == "null")
-    return fail(ExitCode::Usage, "--eval-every cannot be used with --backend null, which computes nothing to evaluate");
+  if ((flags.evalEvery.isGiven() || !flags.evalData.empty()) && flags.device.backend == "null")
+    return fail(ExitCode::Usage, std::string(flags.evalEvery.isGiven() ? "--eval-every" : "--eval-data") +
+                                     " cannot be used with --backend null, which computes nothing to evaluate");
   if (!flags.tune.empty() && flags.model.isCompiled())
     return fail(ExitCode::Usage, "--tune needs the model file, because it compiles more programs");
   if (!flags.tune.empty() && !flags.trace.empty())

@@ -106,8 +106,9 @@ engine::Status ModelOptions::refuseTextFlags() const {
       option = which;
   if (!option)
     return {};
-  return engine::Status::usage(nameOf(*option) + " cannot change a compiled program: give the model file (.npar) instead of '" + model +
-                               "'");
+  // Which setting: a flag such as --world gives one, too.
+  const std::string name = *option == Option::Setting ? nameOf(*option, settings.front()) : nameOf(*option);
+  return engine::Status::usage(name + " cannot change a compiled program: give the model file (.npar) instead of '" + model + "'");
 }
 
 std::string folderOf(const std::string &file) {

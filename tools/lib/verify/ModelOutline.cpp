@@ -162,7 +162,15 @@ engine::Result<ModelOutline> outline(const models::ModelOptions &options, bool i
   TRY(dsl::FrontendOptions frontend, model.options.frontend());
   model.file = frontend.file;
   dsl::Sources sources;
-  if (std::optional<dsl::Program> withoutPlan = models::elaborateQuietly(frontend, sources))
+  std::optional<dsl::Program> withoutPlan = models::elaborateQuietly(frontend, sources);
+  if (!withoutPlan) { // a train block can leave the batch to its plan, and so to those that npar makes
+    dsl::FrontendOptions batched = frontend;
+    batched.settings.emplace_back("batch", "1");
+    withoutPlan = models::elaborateQuietly(batched, sources);
+    if (withoutPlan)
+      frontend = std::move(batched);
+  }
+  if (withoutPlan)
     for (const std::string &setting : model.options.settings)
       for (const std::string &key : withoutPlan->idleSettings)
         if (setting.rfind(key + "=", 0) == 0)

@@ -171,7 +171,7 @@ LogicalResult LearningRateOp::lower(Lowering &lowering) {
     Scalar rate = t.like(peak);
     if (getSchedule() == "step" || getSchedule() == "exponential") {
       Scalar times = maximum(t - warmup, t.like(0.0)) / length(getEvery(), program::RateWord::Every);
-      if (ofRun) // an epoch need not be a whole number of steps: its end must not be missed by rounding
+      if (ofRun && getSchedule() == "step") // an epoch need not be a whole number of steps: its end must not be missed by rounding
         times = times + 1e-9;
       if (getSchedule() == "step")
         times = toFloat(times.make<arith::FPToSIOp>(body.builder().getI64Type(), times), t.type());
