@@ -103,6 +103,9 @@ class HuggingFaceTest(DriverTest):
             self.assertIn("linear(peak = 0.0003, warmup = 20, steps = 200, final = 0)", plans[-1])
             self.assertIn("gradients  -> dp", plans[-1])
         self.assertEqual(*plans)
+        (self.folder / "ds.json").write_text(json.dumps(huggingface_runs.DEEPSPEED))
+        plan = self.plan(command.replace("--max_steps 200", "--num_train_epochs 5"))
+        self.assertIn("linear(peak = 0.0003, warmup = 20, steps = 1 run, final = 0)", plan)
         (self.folder / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 3, "zero_optimization": {"stage": 3}}')
         self.assertIn("DeepSpeed's file has 3 sequences per device, the Trainer's flags 8", self.error(command))
         self.assertIn("'deepspeed' names a file that cannot be read", self.error(command.replace("ds.json", "no.json")))
@@ -117,11 +120,18 @@ class HuggingFaceTest(DriverTest):
                                                  "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n")
         run = self.read(f"accelerate launch --config_file launch.yaml {GPT2} --per_device_train_batch_size 2\n")
         self.assertEqual((run["zero"], run["mesh"]["dp"], run["batch"], run["compute"], run["not_taken"]), (3, 4, 8, "bf16", []))
+        # Flags of `accelerate launch` replace its file.
+        run = self.read(f"accelerate launch --config_file launch.yaml --mixed_precision=fp16 --fsdp_sharding_strategy SHARD_GRAD_OP {GPT2}\n")
+        self.assertEqual((run["zero"], run["compute"], run["mesh"]["dp"], run["not_taken"]), (2, "fp16", 4, []))
+        run = self.read(f"accelerate launch --use_deepspeed --zero_stage 3 --offload_param_device cpu --num_processes 8 {GPT2}\n")
+        self.assertEqual((run["zero"], run["mesh"]["dp"], self.left(run)), (3, 8, ["--offload_param_device cpu"]))
         (self.folder / "ds.json").write_text('{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 8}')
+        self.assertEqual(self.read(f"accelerate launch --use_deepspeed --deepspeed_config_file ds.json --num_processes 4 {GPT2}\n")["zero"], 3)
         (self.folder / "launch.yaml").write_text("distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n")
         self.assertEqual(self.read(f"accelerate launch --config_file launch.yaml {GPT2}\n")["zero"], 3)
 
     def test_json_and_yaml(self):
+        self.assertIn("compute f32", self.plan(f"python {GPT2} --bf16 no --fp16 FALSE\n"))
         settings = {"model_name_or_path": "gpt2", "output_dir": "o", "per_device_train_batch_size": 2, "bf16": True, "fsdp": "full_shard auto_wrap", "max_steps": 10, "frobnicate": 3}
         run = self.read(json.dumps(settings, indent=1), "--world", 4, name="run.json")
         self.assertEqual((run["program"], run["batch"], run["zero"], self.left(run)), ("the Trainer of transformers", 8, 3, ["--frobnicate 3"]))
@@ -149,6 +159,13 @@ class HuggingFaceTest(DriverTest):
         self.assertIn("this has settings that only the Trainer of transformers has, and none of Megatron-LM", error)
         self.assertIn("--from-format huggingface reads it", error)
         self.assertIn("this is a command of LLaMA-Factory", self.error("python src/train.py --stage sft --finetuning_type lora --model_name_or_path gpt2 --output_dir o\n"))
+
+    def test_epochs(self):
+        """Without a number of steps the learning rate ends with the run, as the Trainer's."""
+        plan = self.plan(f"python {GPT2} --num_train_epochs 4.5 --lr_scheduler_type cosine --warmup_ratio 0.1\n")
+        self.assertIn("    epochs 4.5\n    optimizer AdamW(lr = cosine(peak = 5e-05, warmup = 0.1 run, steps = 1 run, final = 0)", plan)
+        self.assertIn("nothing is dropped out", plan)
+        self.assertIn("lr = constant(peak = 5e-05, warmup = 0.2 run)", self.plan(f"python {GPT2} --lr_scheduler_type constant_with_warmup --warmup_steps 0.2\n"))
 
     def test_what_is_left(self):
         run = self.read(f"python {GPT2} --label_smoothing_factor 0.1 --optim adafactor --lr_scheduler_type inverse_sqrt --report_to wandb --logging_steps 5 --torch_compile True "

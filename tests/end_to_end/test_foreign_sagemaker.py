@@ -121,14 +121,16 @@ class SageMakerTest(DriverTest):
         settings = {"distribution": {"mpi": {"enabled": True, "processes_per_host": 8}, "smdistributed": {"modelparallel": {"enabled": True, "parameters": {"partitions": 4, "ddp": True}}}},
                     "instance_type": "ml.p4d.24xlarge", "instance_count": 1}
         self.assertEqual(self.run_of(json.dumps(settings), name="job.json")["mesh"]["pp"], 4)
-        options = "smp = {'enabled': True, 'parameters': {'partitions': 2}}\nsmp['parameters']['ddp'] = True\ndistribution = {'smdistributed': {'modelparallel': smp}}\n"
+        options = "smp = {'enabled': True, 'parameters': {'partitions': 2}}\nsame = smp\nsame['parameters']['ddp'] = True\ndistribution = {'smdistributed': {'modelparallel': smp}}\n"
         self.assertEqual(self.run_of(options, "--world", 8)["mesh"]["dp"], 4)
 
     def test_what_is_no_literal(self):
         pairs = (
+            (("instance_count = 2", "instance_count = 2\nfrom sizes import instance_count"), "depends on what line 7 imports"),
             (("instance_count = 2", "instance_count = args.hosts"), "depends on 'args.hosts', which is no literal"),
             (("instance_count = 2", "if big:\n    instance_count = 4"), "depends on what line 6 decides: 'instance_count' is set below it"),
             (("instance_count = 2", "instance_count = 2\nfor instance_count in [1, 2]:\n    pass"), "depends on what line 7 sets 'instance_count' to"),
+            (("instance_count = 2", "sizes = {'n': 2}\nsizes.pop('n')\ninstance_count = sizes"), "depends on a change of 'sizes' that npar does not follow"),
             (("instance_count = 2", ""), "depends on 'instance_count', which the file does not set to a literal"),
             (("instance_count = 2", "instance_count = 2\ninstance_count += 1"), "which npar does not compute"),
             (('"partitions": 2', '"partitions": f"{n}"'), "whose braces are filled in when it runs"),

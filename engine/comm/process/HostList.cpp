@@ -119,7 +119,7 @@ Result<std::optional<Launch>> readTfConfig(const Environment &environment) {
 
 Result<std::optional<Launch>> readSageMaker(const Environment &environment) {
   const char *list = environment("SM_HOSTS"), *current = environment("SM_CURRENT_HOST");
-  if (!list || !current)
+  if (!list)
     return std::optional<Launch>();
   std::optional<std::vector<std::string>> hosts = textsOf(Json::parse(list, nullptr, /*allow_exceptions=*/false));
   if (!hosts)
@@ -128,6 +128,11 @@ Result<std::optional<Launch>> readSageMaker(const Environment &environment) {
   std::sort(sorted.begin(), sorted.end());
   if (auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     return Status::badInput("SM_HOSTS has '" + *twice + "' twice" + howToIgnore);
+  if (!current && hosts->size() > 1)
+    return Status::badInput(std::string("SM_HOSTS is '") + list + "', and SM_CURRENT_HOST does not tell which of them this host is" +
+                            howToIgnore);
+  if (!current)
+    return std::optional<Launch>();
   auto own = std::find(hosts->begin(), hosts->end(), current);
   if (own == hosts->end())
     return Status::badInput(std::string("SM_CURRENT_HOST is '") + current + "', which is no host of SM_HOSTS, '" + list + "'" +

@@ -169,6 +169,8 @@ TEST(Launcher, SageMakerHasAProcessOnEachHost) {
   expectRefused({{"SM_HOSTS", R"(["algo-1"])"}, {"SM_CURRENT_HOST", "algo-2"}},
                 "SM_CURRENT_HOST is 'algo-2', which is no host of SM_HOSTS");
   expectRefused({{"SM_HOSTS", R"(["a","a"])"}, {"SM_CURRENT_HOST", "a"}}, "SM_HOSTS has 'a' twice");
+  expectRefused({{"SM_HOSTS", R"(["algo-1","algo-2"])"}}, "SM_CURRENT_HOST does not tell which of them this host is");
+  EXPECT_TRUE(launchIn({{"SM_HOSTS", R"(["algo-1"])"}})->isAlone());
   expectRefused({{"SM_HOSTS", "algo-1"}, {"SM_CURRENT_HOST", "algo-1"}}, "which is no JSON list of hosts");
 }
 

@@ -184,6 +184,15 @@ void checkLength(const ForeignRun &run, const std::vector<Constant> &constants, 
       .help(run.placeOf("length"), "--set context=" + std::to_string(run.length) + " gives the model as many positions");
 }
 
+/// Configurations state a dropout, or their program has a default, that `npar import` leaves to the user.
+void rememberDropout(ForeignRun &run, const dsl::Model &model, const std::vector<std::string> &settings) {
+  auto sets = [](const std::string &setting) { return setting.rfind("dropout=", 0) == 0; };
+  auto has = [](const Constant &one) { return one.name == "dropout"; };
+  if (std::find(model.constants.begin(), model.constants.end(), "dropout") != model.constants.end() &&
+      std::none_of(run.constants.begin(), run.constants.end(), has) && std::none_of(settings.begin(), settings.end(), sets))
+    run.assumed.push_back("nothing is dropped out: a dropout of the model's configuration is not read; --set dropout=0.1 trains with it");
+}
+
 /// Experts get their rows in the order of positions, so their sequence cannot be in zigzag order.
 void orderForExperts(ForeignRun &run, const dsl::Model &model) {
   if (run.cp == 1 || run.ring != "ring(zigzag)" || !hasOp(model, "dispatch"))
@@ -245,6 +254,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
     const std::vector<std::string> &known = program->model.constants;
     if (run->length > 0 && std::find(known.begin(), known.end(), "length") != known.end())
       run->constants.push_back({"length", std::to_string(run->length)});
+    rememberDropout(*run, program->model, given.settings);
   } else {
     import = run->model;
     std::vector<std::string> settings = joined(run->constants);

@@ -130,7 +130,8 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
   text += fmt::format("\nconfig \"{}\" for {}({})\n", name, target.name, joined(constants));
   if (!defaults.empty())
     text += fmt::format("# defaults of {}: {}\n", run.program->name(), joined(defaults));
-  text += fmt::format("\ntrain {} for {} {{\n    batch {}\n{}}}\n", name, target.name, run.batch,
+  const std::string epochs = run.request.isInEpochs() ? fmt::format("    epochs {}\n", *run.request.epochs) : "";
+  text += fmt::format("\ntrain {} for {} {{\n    batch {}\n{}{}}}\n", name, target.name, run.batch, epochs,
                       trainingLines(run.training, *run.program, target.vectors));
 
   text += fmt::format("\nplan {} for {} {{\n    mesh ", name, target.name);

@@ -33,6 +33,9 @@ struct RunRequest {
   std::optional<std::string> resume;  ///< a checkpoint to continue from; "true": the last one in `output`
   std::optional<std::string> output;  ///< folder for checkpoints and the trained model
   bool trains = true;                 ///< false: the run only evaluates or predicts
+
+  /// Tells whether the epochs decide how long it trains.
+  bool isInEpochs() const { return !maxSteps && epochs && *epochs > 0; }
 };
 
 } // namespace npar::foreign

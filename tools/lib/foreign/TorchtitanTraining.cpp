@@ -26,6 +26,7 @@ void readTorchtitanRate(Reading &in) {
   training.rate = in.numberSetting(in.find("optimizer.lr"), 8e-4);
   training.warmup = in.wholeSetting(warmup, 200);
   training.steps = in.wholeSetting(total ? total : steps, 10000, 1);
+  in.run.request.maxSteps = in.whole(steps, 10000, 1, Reading::mostSize);
   Setting<double> factor = in.numberSetting(least, 0);
   training.final = {factor.value * training.rate.value, factor.origin};
   std::string how = in.word(type, "linear");

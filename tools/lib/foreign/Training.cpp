@@ -40,11 +40,12 @@ bool matters(const Training &training, const std::string &name) {
 
 std::string rateText(const Training &training) {
   std::string peak = fmt::format("{}", training.rate.value);
+  const std::string warmup = training.warmupShare ? fmt::format("{} run", *training.warmupShare) : std::to_string(training.warmup.value);
   if (training.schedule.value == dsl::ScheduleKind::Constant)
-    return training.warmup.value == 0 ? peak : fmt::format("constant(peak = {}, warmup = {})", peak, training.warmup.value);
+    return warmup == "0" ? peak : fmt::format("constant(peak = {}, warmup = {})", peak, warmup);
+  const std::string steps = training.endsWithRun ? "1 run" : std::to_string(training.steps.value);
   return fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})",
-                     training.schedule.value == dsl::ScheduleKind::Linear ? "linear" : "cosine", peak, training.warmup.value,
-                     training.steps.value, training.final.value);
+                     training.schedule.value == dsl::ScheduleKind::Linear ? "linear" : "cosine", peak, warmup, steps, training.final.value);
 }
 
 bool isVector(const dsl::Parameter &parameter) { return parameter.storedRank.size() < 2; }

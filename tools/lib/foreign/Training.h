@@ -3,6 +3,7 @@
 
 #include "dsl/Program.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Training {
   Setting<double> rate{1e-4};                                       ///< peak of the learning rate
   Setting<dsl::ScheduleKind> schedule{dsl::ScheduleKind::Constant}; ///< of the learning rate
   Setting<int64_t> warmup, steps;                                   ///< training steps; `steps`: unused by a constant schedule
+  std::optional<double> warmupShare;                                ///< of the run's steps, in place of `warmup`
+  bool endsWithRun = false;                                         ///< the schedule ends with the run, in place of `steps`
   Setting<double> final;                                            ///< the learning rate at `steps`
   Setting<double> beta1{0.9}, beta2{0.999}, epsilon{1e-8};          ///< of AdamW and Adam
   Setting<double> momentum;                                         ///< of Sgd

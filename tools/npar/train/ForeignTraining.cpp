@@ -85,11 +85,12 @@ ExitCode takeWeights(const RunRequest &run, RunFlags &flags) {
   if (!run.weights || !flags.weights.empty() || flags.fromScratch || flags.resume)
     return ExitCode::Good;
   std::error_code ignored;
-  if (!fs::is_directory(*run.weights, ignored))
+  const fs::path here = *run.weights, beside = fs::path(flags.foreign.from).parent_path() / here; // as its config.json is looked for
+  if (!fs::is_directory(here, ignored) && !fs::is_directory(beside, ignored))
     return fail(ExitCode::BadInput, fmt::format("'{}' starts from the weights of '{}', which is no folder here\nnpar: help: give --weights "
                                                 "PATH, or --from-scratch to start from the seed's initial values",
                                                 flags.foreign.from, *run.weights));
-  flags.weights = *run.weights;
+  flags.weights = (fs::is_directory(here, ignored) ? here : beside).string();
   return ExitCode::Good;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/lib/foreign/huggingface/HuggingFace.h"
 
 #include "tools/lib/foreign/Accelerate.h"
+#include "tools/lib/foreign/Beginning.h"
 #include "tools/lib/foreign/DeepSpeed.h"
 
 #include <algorithm>
@@ -14,8 +15,6 @@ namespace npar::foreign {
 const ForeignProgram &deepSpeed(), &accelerate(), &huggingFace();
 
 namespace {
-
-bool startsWith(const std::string &text, const char *start) { return text.compare(0, std::strlen(start), start) == 0; }
 
 /// Settings whose value may be an object, in JSON.
 bool holdsObject(const std::string &key) {
@@ -49,6 +48,18 @@ std::string knownName(const std::string &key) {
                                                             {"tp_size", "tensor_parallel_size"}};
   auto known = others.find(key);
   return known == others.end() ? key : known->second;
+}
+
+/// Replaces the words that HfArgumentParser takes for true and false, in settings that are one of them.
+void readTruth(ForeignEntry &entry) {
+  static const std::set<std::string> settings = {"activation_checkpointing",    "adafactor", "bf16",  "disable_embedding_parallelization",
+                                                 "disable_sequence_parallel",   "do_train",  "fp16",  "gradient_checkpointing",
+                                                 "optimizer_use_fp32_grad_acc", "tf32",      "zero_1"};
+  static const std::set<std::string> yes = {"true", "yes", "t", "y", "1"}, no = {"false", "no", "f", "n", "0"};
+  const std::string word = lowerCase(entry.value);
+  const bool isPlain = word == "true" || word == "false"; // whatever the setting
+  if ((isPlain || settings.count(entry.key)) && (yes.count(word) || no.count(word)))
+    entry.value = yes.count(word) ? "true" : "false";
 }
 
 /// The class that a script trains, by the ending of its name.
@@ -92,8 +103,7 @@ public:
     std::vector<ForeignEntry> all;
     for (ForeignEntry &entry : entries) {
       entry.key = knownName(entry.key);
-      if (entry.value == "True" || entry.value == "False")
-        entry.value = lowerCase(entry.value);
+      readTruth(entry);
       const bool isNegated = startsWith(entry.key, "no_") && !nameOf(entry.key) && nameOf(entry.key.substr(3)) && entry.value == "true";
       if (isNegated) // HfArgumentParser adds --no_x for a setting that is on by default
         entry.key.erase(0, 3), entry.value = "false";
@@ -106,6 +116,8 @@ public:
     entries = std::move(all);
   }
   std::string shown(const std::string &key, const std::string &value, bool) const override {
+    if (startsWith(key, ofTrainersLaunch))
+      return shown(key.substr(std::strlen(ofTrainersLaunch)), value, false);
     for (const char *section : {ofTrainersDeepSpeed, ofTrainersFsdp, ofTrainersAccelerate})
       if (startsWith(key, section))
         return key.substr(std::strlen(section)) + ": " + value;
@@ -122,6 +134,8 @@ public:
       return deepSpeedNames().find(key.substr(std::strlen(ofTrainersDeepSpeed)));
     if (startsWith(key, ofTrainersAccelerate))
       return accelerateNames().find(key.substr(std::strlen(ofTrainersAccelerate)));
+    if (startsWith(key, ofTrainersLaunch))
+      return nameOfLaunchFlag(key.substr(std::strlen(ofTrainersLaunch)));
     return huggingFaceNames().find(key);
   }
   bool isOnlyHere(const std::string &key) const override {
@@ -150,6 +164,8 @@ public:
       return ForeignReference{&huggingFace(), ofTrainersFsdp};
     if (entry.key == "config_file")
       return ForeignReference{&accelerate(), ofTrainersAccelerate};
+    if (entry.key == std::string(ofTrainersLaunch) + "deepspeed_config_file")
+      return ForeignReference{&deepSpeed(), std::string(ofTrainersAccelerate) + "deepspeed_config_file."};
     return std::nullopt;
   }
   std::optional<NamedModel> namedModel(const ForeignFile &file) const override {

@@ -10,12 +10,18 @@ namespace npar::foreign {
 
 const NameTable &huggingFaceNames();
 
-// The names that settings of other files get: the JSON of --deepspeed, the JSON of --fsdp_config, and the YAML that `accelerate launch` is
-// given.
-constexpr const char *ofTrainersDeepSpeed = "deepspeed.", *ofTrainersFsdp = "fsdp_config.", *ofTrainersAccelerate = "config_file.";
+// The names that settings of other files get: the JSON of --deepspeed, the JSON of --fsdp_config, the YAML that `accelerate launch` is
+// given, and its flags.
+constexpr const char *ofTrainersDeepSpeed = "deepspeed.", *ofTrainersFsdp = "fsdp_config.", *ofTrainersAccelerate = "config_file.",
+                     *ofTrainersLaunch = "launch.";
 
 /// The name of the training script without folder and ending: "run_clm"; empty: none is known.
 std::string scriptOf(const ForeignFile &file);
+
+/// The class of a flag of `accelerate launch`, null for an unknown one.
+const KnownName *nameOfLaunchFlag(const std::string &flag);
+/// Takes what `accelerate launch` is told, as entries of its file. Nothing: the run has another launcher, or no such settings.
+std::vector<ForeignEntry> takeLaunch(Reading &in);
 
 /// Reads the number of devices, the batch, types, parallelism and what is in shares, after the training.
 void readTrainersStorage(Reading &in, const ForeignHints &hints);

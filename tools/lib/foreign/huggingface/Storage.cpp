@@ -30,14 +30,20 @@ void forget(ForeignRun &run, const std::string &words) {
   run.assumed.erase(std::remove_if(run.assumed.begin(), run.assumed.end(), isThat), run.assumed.end());
 }
 
-/// Reads the file of `accelerate launch`: the number of devices, types and shares.
-void readLaunchFile(Reading &in) {
-  std::vector<ForeignEntry> entries = in.takeSection(ofTrainersAccelerate);
+/// Reads the file and the flags of `accelerate launch`: the number of devices, types and shares. Returns its kind of distribution, in
+/// capital letters; empty: it has none.
+std::string readLaunch(Reading &in) {
+  std::vector<ForeignEntry> entries = takeLaunch(in);
   in.find("config_file");
   if (entries.empty())
-    return;
+    return "";
+  std::string how;
+  for (const ForeignEntry &entry : entries)
+    if (entry.key == "distributed_type")
+      how = upperCase(entry.value);
   readApart(in, accelerate(), std::move(entries), [](Reading &inside) { accelerate().read(inside, {}); });
   forget(in.run, "a micro-batch has one sequence");
+  return how;
 }
 
 void readDevices(Reading &in, const ForeignHints &hints) {
@@ -132,8 +138,7 @@ std::map<std::string, std::string> valuesForAuto(const ForeignRun &run) {
                                                {"scheduler.params.warmup_min_lr", "0"},
                                                {"scheduler.params.warmup_max_lr", text(training.rate.value)},
                                                {"scheduler.params.warmup_num_steps", text(std::max<int64_t>(1, training.warmup.value))}};
-  if (training.steps.value > 0)
-    values["scheduler.params.total_num_steps"] = text(training.steps.value);
+  values["scheduler.params.total_num_steps"] = text(training.endsWithRun ? Reading::mostSize : training.steps.value);
   return values;
 }
 
@@ -146,11 +151,15 @@ void readDeepSpeedFile(Reading &in, const ForeignEntry &flag) {
     return;
   }
   const std::map<std::string, std::string> values = valuesForAuto(run);
-  bool hasScheduler = false, hasOptimizer = false;
+  bool hasScheduler = false, hasOptimizer = false, hasPeak = false, ownEnd = false, ownWarmup = false;
   for (ForeignEntry &entry : entries) {
     hasScheduler = hasScheduler || entry.key == "scheduler.type", hasOptimizer = hasOptimizer || entry.key == "optimizer.type";
-    if (auto known = values.find(entry.key); known != values.end() && entry.value == "auto")
+    hasPeak = hasPeak || entry.key == "scheduler.params.warmup_max_lr";
+    if (auto known = values.find(entry.key); known != values.end() && entry.value == "auto") {
       entry.value = known->second;
+      ownEnd = ownEnd || entry.key == "scheduler.params.total_num_steps";
+      ownWarmup = ownWarmup || entry.key == "scheduler.params.warmup_num_steps";
+    }
     if (!entry.value.empty())
       settings.push_back(std::move(entry));
   }
@@ -163,8 +172,12 @@ void readDeepSpeedFile(Reading &in, const ForeignEntry &flag) {
   });
   if (!hasScheduler)
     run.training.schedule = own.schedule, run.training.warmup = own.warmup, run.training.steps = own.steps, run.training.final = own.final;
-  if (!hasOptimizer)
+  if (!hasOptimizer && !hasPeak)
     run.training.rate = own.rate;
+  if (hasScheduler && !ownEnd)
+    run.training.endsWithRun = false;
+  if (hasScheduler && !ownWarmup)
+    run.training.warmupShare.reset();
   run.training.decaysVectors = hasOptimizer; // its own optimizer gets no groups of parameters
   for (auto [name, file, flags] :
        {std::tuple("sequences per device", run.micro, micro), {"gradient_accumulation_steps", run.accumulation, accumulation}})
@@ -247,7 +260,7 @@ void readLength(Reading &in, const ForeignHints &hints) {
 
 void readTrainersStorage(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
-  readLaunchFile(in);
+  const std::string how = readLaunch(in);
   readDevices(in, hints);
   readTypes(in);
   const ForeignEntry *micro = in.find("per_device_train_batch_size"), *steps = in.find("gradient_accumulation_steps"),
@@ -257,9 +270,7 @@ void readTrainersStorage(Reading &in, const ForeignHints &hints) {
   in.place("micro", micro);
   if (!micro)
     run.assumed.push_back("a device gets 8 sequences at a time, the Trainer's default");
-  const ForeignEntry *launched = in.peek(std::string(ofTrainersAccelerate) + "distributed_type");
-  const std::string how = upperCase(in.word(launched, ""));
-  if (!launched)
+  if (how.empty())
     takeDdpBuckets(run);
   if (isNarrow(run) && how != "DEEPSPEED") // under autocast the parameters and their gradients stay f32
     run.gradients = "f32", run.reduce = how == "FSDP" ? run.precision : "";

@@ -67,7 +67,7 @@ std::optional<dsl::ScheduleKind> readKind(Reading &in, const ForeignEntry *kind,
   return std::nullopt;
 }
 
-/// Reads the warm-up, as a number of steps or as a share of all `steps` (0: unknown).
+/// Reads the warm-up, as a number of steps or as a share of all `steps` (0: they depend on the data).
 void readWarmup(Reading &in, int64_t steps) {
   RunRequest &request = in.run.request;
   Training &training = in.run.training;
@@ -81,7 +81,10 @@ void readWarmup(Reading &in, int64_t steps) {
     training.warmup.value = *request.warmupSteps;
   } else if (given > 0 || share > 0) { // since release 5 a number below 1 is a share
     request.warmupRatio = given > 0 ? given : share;
-    training.warmup.value = static_cast<int64_t>(std::ceil(*request.warmupRatio * static_cast<double>(steps)));
+    if (steps > 0)
+      training.warmup.value = static_cast<int64_t>(std::ceil(*request.warmupRatio * static_cast<double>(steps)));
+    else
+      training.warmupShare = request.warmupRatio;
   }
 }
 
@@ -98,20 +101,17 @@ void readRate(Reading &in) {
   std::optional<dsl::ScheduleKind> found = readKind(in, kind, word);
   if (found)
     training.schedule = {*found, kind ? Origin::File : Origin::Program};
-  if (word == "constant" && training.warmup.value > 0) // get_constant_schedule
+  if (word == "constant" && (training.warmup.value > 0 || training.warmupShare)) // get_constant_schedule
     in.leave(in.findAny({"warmup_steps", "warmup_ratio"}), "lr_scheduler_type constant has no warm-up"),
-        training.warmup = {0, Origin::Program};
-  training.steps = {std::max<int64_t>(steps, 0), steps > 0 ? Origin::File : Origin::Npar};
+        training.warmup = {0, Origin::Program}, training.warmupShare.reset();
+  training.endsWithRun = steps <= 0;
+  training.steps = {std::max<int64_t>(steps, 0), most || in.peek("num_train_epochs") ? Origin::File : Origin::Program};
   if (training.schedule.value == dsl::ScheduleKind::Constant)
     return;
-  if (steps <= 0) {
-    training.schedule = {};
-    in.run.assumed.push_back(
-        fmt::format("the learning rate stays at its peak{}: the number of steps depends on the data (--max_steps gives it)",
-                    request.warmupRatio ? ", without warm-up" : ""));
-  } else if (training.warmup.value >= steps) {
+  if (steps > 0 && training.warmup.value >= steps)
     in.error(*most, fmt::format("a warm-up of {} steps is not shorter than the {} steps of the run", training.warmup.value, steps));
-  }
+  else if (training.warmupShare && *training.warmupShare >= 1)
+    in.error(*in.findAny({"warmup_steps", "warmup_ratio"}), "a warm-up is shorter than the run");
 }
 
 } // namespace

@@ -64,7 +64,13 @@ void readMegatronRate(Reading &in) {
   training.final = in.numberSetting(least, 0);
   const Duration decay = {decaySteps, decaySamples, decayTokens}, all = {trainSteps, trainSamples, trainTokens},
                  rise = {warmupSteps, warmupSamples, warmupTokens};
+  if (all && decay)
+    in.run.request.maxSteps = megatronSteps(in, all).value;
   training.steps = megatronSteps(in, decay ? decay : all);
+  if (all && !decay)
+    in.run.request.maxSteps = training.steps.value;
+  if (in.run.request.maxSteps.value_or(0) == 0) // unknown, or none are left
+    in.run.request.maxSteps.reset();
   if (training.schedule.value != dsl::ScheduleKind::Constant && training.steps.origin == Origin::Npar) {
     training.schedule = {};
     if (!in.diagnostics.hasErrors())

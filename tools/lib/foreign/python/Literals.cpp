@@ -119,7 +119,11 @@ private:
       blocks.emplace_back(first.indentation, deciding.count(first.text) && !isMain ? first.at.line : condition);
       return unbind();
     }
-    if (is("import") || is("from") || is("@"))
+    if (is("import") || is("from"))
+      return unbindAll("what line " + std::to_string(first.at.line) + " imports");
+    if (is("del"))
+      return unbindAll("what line " + std::to_string(first.at.line) + " deletes");
+    if (is("@"))
       return toStatementsEnd();
     if (is("return") || is("yield") || is("await"))
       ++place;
@@ -139,6 +143,33 @@ private:
         result.names[now().text] =
             unknown("what line " + std::to_string(now().at.line) + " sets '" + now().text.substr(0, 60) + "' to", now().at);
     }
+  }
+
+  /// Passes a statement, all of whose known names become unknown.
+  void unbindAll(const std::string &why) {
+    for (; !endsStatement(); ++place)
+      if (isName() && find(now().text))
+        result.names[now().text] = unknown(why, now().at);
+  }
+
+  /// Tells whether a dictionary or list is a part of another value.
+  bool contains(const Value &value, const ValuePointer &part, std::set<const Value *> &seen) {
+    if (!seen.insert(&value).second)
+      return false;
+    work += value.entries.size() + value.items.size() + 1;
+    auto isIn = [&](const ValuePointer &one) { return one == part || contains(*one, part, seen); };
+    return std::any_of(value.items.begin(), value.items.end(), isIn) ||
+           std::any_of(value.entries.begin(), value.entries.end(), [&](const auto &entry) { return isIn(entry.second); });
+  }
+
+  /// A change of a dictionary changes it under its other names too. What contains it becomes unknown.
+  void changeOthers(const std::string &name, const ValuePointer &before, dsl::Location at) {
+    const ValuePointer after = result.names[name];
+    for (auto &[other, value] : result.names)
+      if (std::set<const Value *> seen; value == before)
+        value = after;
+      else if (other != name && contains(*value, before, seen))
+        value = unknown("'" + name.substr(0, 60) + "', which is changed later", at);
   }
 
   /// `name = ...`, `name["key"] = ...`, `name.update(...)` and the like. False if the statement is none of them.
@@ -165,20 +196,31 @@ private:
       bind(value());
     } else if (is("[", 1)) {
       const size_t begin = place, calls = result.calls.size();
+      const ValuePointer before = find(name) ? *find(name) : nullptr;
       if (!keyAssignment(name, bind)) {
         place = begin, result.calls.resize(calls);
         return false;
       }
+      if (before)
+        changeOthers(name, before, at);
     } else if (is(".", 1) && is("update", 2) && is("(", 3)) {
       place += 4;
-      const ValuePointer *before = find(name);
+      const ValuePointer before = find(name) ? *find(name) : nullptr;
       const bool isKeywords = isName() && is("=", 1);
       ValuePointer more = isKeywords ? arguments() : value();
-      const bool isKnown = before && (*before)->kind == Kind::Map && more->kind == Kind::Map;
+      const bool isKnown = before && before->kind == Kind::Map && more->kind == Kind::Map;
       if (is(")"))
         ++place;
-      bind(isKnown ? made(merged(**before, *more)) : unknown("a change of '" + name.substr(0, 60) + "' that is no literal", at));
-    } else if (now(1).kind == Token::Kind::Operator && now(1).text.size() == 2 && now(1).text[1] == '=' &&
+      bind(isKnown ? made(merged(*before, *more)) : unknown("a change of '" + name.substr(0, 60) + "' that is no literal", at));
+      if (before)
+        changeOthers(name, before, at);
+    } else if (const ValuePointer *held = find(name);
+               held && ((*held)->kind == Kind::Map || (*held)->kind == Kind::List) && is(".", 1) && is("(", 3) && !onlyReads(now(2).text)) {
+      const ValuePointer before = *held;
+      toStatementsEnd();
+      bind(unknown("a change of '" + name.substr(0, 60) + "' that npar does not follow", at));
+      changeOthers(name, before, at);
+    } else if (now(1).kind == Token::Kind::Operator && now(1).text.size() >= 2 && now(1).text.back() == '=' &&
                std::string("+-*/%|&^").find(now(1).text[0]) != std::string::npos) {
       const std::string shown = name.substr(0, 60) + " " + now(1).text;
       toStatementsEnd();
@@ -236,6 +278,12 @@ private:
     Value copy = *map;
     add(copy, keys[level].first, changed, keys[level].second);
     return made(std::move(copy));
+  }
+
+  /// Methods of dictionaries and lists that do not change them.
+  static bool onlyReads(const std::string &method) {
+    static const std::set<std::string> names = {"copy", "count", "get", "index", "items", "keys", "values"};
+    return names.count(method) != 0;
   }
 
   const ValuePointer *find(const std::string &name) const {

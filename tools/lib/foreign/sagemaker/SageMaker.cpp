@@ -1,6 +1,7 @@
 // Recognizes Python files, notebooks and JSON files with the arguments of an estimator, and chooses the one that is meant.
 #include "tools/lib/foreign/sagemaker/SageMaker.h"
 
+#include "tools/lib/foreign/Beginning.h"
 #include "tools/lib/foreign/python/Literals.h"
 #include "tools/lib/foreign/python/Tokens.h"
 
@@ -18,17 +19,15 @@ namespace {
 constexpr const char *ways[] = {
     "smdistributed", "mpi", "torch_distributed", "pytorchddp", "parameter_server", "multi_worker_mirrored_strategy"};
 
-bool startsWith(const std::string &text, const char *start) { return text.compare(0, std::strlen(start), start) == 0; }
-
 bool isWay(const std::string &key) {
   return std::any_of(std::begin(ways), std::end(ways),
-                     [&](const char *way) { return key == way || startsWith(key, (std::string(way) + ".").c_str()); });
+                     [&](const char *way) { return key == way || startsWith(key, std::string(way) + "."); });
 }
 
 /// A name without dashes, and without the dictionary that it is in.
-std::string knownName(std::string key) {
+std::string plainName(std::string key) {
   const std::string outer = "distribution.";
-  if (startsWith(key, outer.c_str()) && isWay(key.substr(outer.size())))
+  if (startsWith(key, outer) && isWay(key.substr(outer.size())))
     key.erase(0, outer.size());
   if (startsWith(key, ofScript))
     std::replace(key.begin(), key.end(), '-', '_');
@@ -106,7 +105,7 @@ public:
   bool isNested() const override { return true; }
   void complete(std::vector<ForeignEntry> &entries) const override {
     for (ForeignEntry &entry : entries) {
-      entry.key = knownName(entry.key);
+      entry.key = plainName(entry.key);
       const KnownName *name = startsWith(entry.key, ofScript) ? nameOf(entry.key) : nullptr;
       if (name && name->isSection && !huggingFace().nameOf(entry.key.substr(std::strlen(ofScript))))
         entry.unknown.reset(); // npar does not take it, whatever it is
@@ -114,7 +113,7 @@ public:
   }
   std::string shown(const std::string &key, const std::string &value, bool) const override {
     const std::string parameters = "smdistributed.modelparallel.parameters.";
-    return (startsWith(key, parameters.c_str()) ? key.substr(parameters.size()) : key) + ": " + value;
+    return (startsWith(key, parameters) ? key.substr(parameters.size()) : key) + ": " + value;
   }
   void read(Reading &in, const ForeignHints &hints) const override {
     readDistribution(in, hints);
@@ -122,7 +121,7 @@ public:
   }
   const KnownName *nameOf(const std::string &key) const override { return sageMakerNames().find(key); }
   bool isOnlyHere(const std::string &key) const override {
-    const std::string name = knownName(key);
+    const std::string name = plainName(key);
     return isWay(name) || name == "instance_type" || name == "instance_count";
   }
   std::optional<NamedModel> namedModel(const ForeignFile &file) const override {

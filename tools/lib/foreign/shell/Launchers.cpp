@@ -70,6 +70,15 @@ std::optional<long> numberOf(const Text *text) {
   return std::stol(text->str());
 }
 
+/// Tells whether a flag of `accelerate launch` is about types or about what is in shares.
+bool isAboutTraining(std::string_view flag) {
+  static constexpr std::string_view names[] = {"cpu", "gradient_accumulation_steps", "gradient_clipping", "mixed_precision", "multi_gpu"};
+  static constexpr std::string_view beginnings[] = {"deepspeed_",          "dynamo_", "fsdp_", "megatron_lm_", "offload_",
+                                                    "parallelism_config_", "use_",    "zero"};
+  return std::find(std::begin(names), std::end(names), flag) != std::end(names) ||
+         std::any_of(std::begin(beginnings), std::end(beginnings), [&](std::string_view one) { return startsWith(flag, one); });
+}
+
 class Devices {
 public:
   Devices(const Launch &launch, const Environment &environment) : words(launch.words), end(launch.program), environment(environment) {}
@@ -95,6 +104,7 @@ public:
       take({"config_file"}, "config_file");
       if (found.empty())
         all();
+      flags();
       return found;
     case Kind::Slurm:
       return slurm();
@@ -139,6 +149,16 @@ private:
 
   /// A launcher that starts processes on all devices of its host.
   void all() { found.emplace_back("nnodes", Text("1", words[begin - 1].originAt(0))); }
+
+  /// Further flags of `accelerate launch`, with the prefix "launch.".
+  void flags() {
+    for (size_t i = begin; i < end; ++i)
+      if (Option option = optionAt(words, i, end); isAboutTraining(option.name)) {
+        const bool isBare = option.value.empty() || option.value.str()[0] == '-' || option.name == "cpu" || option.name == "multi_gpu" ||
+                            startsWith(option.name, "use_");
+        found.emplace_back("launch." + option.name, isBare ? Text("true", words[i].originAt(0)) : option.value);
+      }
+  }
 
   std::vector<std::pair<std::string, Text>> torch() {
     Origin at = words[begin - 1].originAt(0);
