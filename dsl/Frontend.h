@@ -36,7 +36,7 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   int64_t devices = 0;                                       ///< of each host of `machine`, as takeDevices wants it; 0: all
-  int64_t world = 0;                                         ///< ranks of a mesh with `rest` if no setting says it; 0: unknown
+  int64_t world = 0;                                         ///< ranks of a mesh with `rest` without a setting for it; 0: unknown
   KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
   /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), a machine without

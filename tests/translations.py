@@ -59,17 +59,19 @@ def difference(page):
     if is_marked(page):
         return None
     here = page.relative_to(ROOT)
+    advice = (
+        f"Change the translation, then run: tests/translations.py --update {here}\n"
+        f"If you do not write its language: tests/translations.py --behind {here}"
+    )
     theirs, ours = blocks(text), blocks(page.read_text())
     for number, (one, other) in enumerate(zip(theirs, ours), 1):
         if one != other:
-            return f"{here}: block {number} of code differs from {name}: " + "; ".join(f"'{b}' instead of '{a}'" for a, b in zip(one[1], other[1]) if a != b)[:300]
+            lines = [f"'{b}' instead of '{a}'" for a, b in zip(one[1], other[1]) if a != b] or [f"number of lines {len(other[1])} instead of {len(one[1])}"]
+            return f"{here}: block {number} of code differs from {name}: {'; '.join(lines)[:300]}. {advice}"
     if len(theirs) != len(ours):
-        return f"{here} has {len(ours)} blocks of code, {name} has {len(theirs)}"
+        return f"{here} has {len(ours)} blocks of code, {name} has {len(theirs)}. {advice}"
     if digest(text) != stated:
-        return (
-            f"{name} has changed since {here} was translated. Change it, then run: tests/translations.py --update {here}\n"
-            f"If you do not write its language: tests/translations.py --behind {here}"
-        )
+        return f"{name} has changed since {here} was translated. {advice}"
     return None
 
 

@@ -83,7 +83,7 @@ private:
     std::priority_queue<Turn, std::vector<Turn>, std::greater<Turn>> computing; ///< instances that could begin
     bool busy = false, held = false;                                            ///< computes; a message keeps it from computing
     std::vector<double> holds;                                                  ///< seconds for which messages are going to
-    int communicating = 0, reducing = 0;               ///< messages and collectives under way; those of them that are sums
+    int communicating = 0, reducing = 0;               ///< messages and collectives under way, and how many of them are sums
     double since = 0;                                  ///< time of the last change of these
     std::vector<double> ends;                          ///< by instance
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin

@@ -34,7 +34,7 @@ Accumulation readAccumulation(const ast::Expression *value, PlanText &text);
 MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, MicroSize standing, const Accumulation &accumulation,
                     const GlobalBatch &batch, const std::vector<MeshAxis> &mesh, PlanText &text);
 
-/// The mesh axes that divide the batch: those of the rules on `batch` that are narrowed to nothing.
+/// The mesh axes that divide the batch, named by the rules on `batch` that are narrowed to nothing.
 struct DataParallel {
   int64_t ranks = 1;                                 ///< D, their product
   std::vector<std::pair<std::string, int64_t>> axes; ///< with their sizes

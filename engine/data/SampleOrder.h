@@ -51,7 +51,7 @@ public:
   /// The place at which the batch of a step begins: epoch * samples() + the place in the epoch.
   int64_t position(int64_t step) const;
   std::vector<SamplePlace> batch(int64_t step) const;
-  /// Batches of an epoch; not whole if a batch can go on with the next epoch.
+  /// Batches of an epoch; not whole if a batch can continue with the next epoch.
   double batchesPerEpoch() const;
 
 private:

@@ -12,7 +12,7 @@ namespace npar::files {
 
 namespace {
 
-/// `endings`: those of the format; the first one is suggested.
+/// `endings` belong to the format; the first one is suggested.
 engine::Status checkEnding(const std::string &flag, const std::string &path, const std::string &format,
                            const std::vector<std::string> &endings) {
   const std::filesystem::path name = path;

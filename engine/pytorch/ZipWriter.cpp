@@ -18,7 +18,7 @@ template <typename T> void field(std::string &bytes, T value) {
     bytes += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
 }
 
-/// What the headers of a file before its bytes and in the directory share: flags, method, time, date, checksum, sizes, length of the name.
+/// The fields that a local header and an entry of the directory share: flags, method, time, date, checksum, sizes, length of the name.
 void addShared(std::string &bytes, const std::string &name, uint32_t checksum) {
   field(bytes, version);
   field(bytes, checksumFollows);

@@ -269,19 +269,33 @@ std::string rankLayoutText(const Layout &layout, int64_t rank) {
   text += fmt::format("  replicas     {}\n", ranksText(runsOf(layout.groupOf(rank, layout.replicaAxes)), 80));
   for (uint32_t axis = 0; axis < layout.axes.size(); ++axis)
     text += fmt::format("  along {:<6} {}\n", layout.axes[axis].name, ranksText(runsOf(layout.groupOf(rank, {axis})), 80));
-  text += "\n" + TableRow(2).left("stored", 42).left("type", 6).left("rectangle", 44).left("elements", 26).right("bytes", 14).str();
+  struct StoredRow {
+    const StoredVariable *stored;
+    std::string rectangle, elements;
+  };
+  std::vector<StoredRow> rows;
+  size_t name = 40, rectangle = 42;
   for (const ParameterLayout &parameter : stage.parameters)
     for (const StoredVariable &stored : parameter.stored) {
       program::OwnedPiece piece = program::keptPiece(*layout.program, program::coordinatesOf(*layout.program, rank), *stored.piece);
-      text += TableRow(2)
-                  .left(stored.name, 42)
-                  .left(stored.type, 6)
-                  .left(rectangleText(piece, parameter), 44)
-                  .left(fmt::format("[{}, {})", piece.begin, piece.end), 26)
-                  .right(std::to_string(stored.bytes), 14)
-                  .text(stored.reducedLater ? "  more until the update" : "")
-                  .str();
+      rows.push_back({&stored, rectangleText(piece, parameter), fmt::format("[{}, {})", piece.begin, piece.end)});
+      name = std::max(name, stored.name.size()), rectangle = std::max(rectangle, rows.back().rectangle.size());
     }
+  auto line = [&](const std::string &stored, const std::string &type, const std::string &part, const std::string &elements,
+                  const std::string &bytes, const std::string &remark) {
+    return TableRow(2)
+        .left(stored, name + 2)
+        .left(type, 6)
+        .left(part, rectangle + 2)
+        .left(elements, 26)
+        .right(bytes, 14)
+        .text(remark)
+        .str();
+  };
+  text += "\n" + line("stored", "type", "rectangle", "elements", "bytes", "");
+  for (const StoredRow &row : rows)
+    text += line(row.stored->name, row.stored->type, row.rectangle, row.elements, std::to_string(row.stored->bytes),
+                 row.stored->reducedLater ? "  more until the update" : "");
   return text;
 }
 

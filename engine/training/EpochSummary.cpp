@@ -19,7 +19,7 @@ std::optional<engine::EpochRecord> EpochSummary::take(int64_t done) {
     return std::nullopt;
   engine::EpochRecord record;
   record.step = done, record.steps = steps;
-  // A batch can go on with the next epoch. Only the end of a run within an epoch is none of an epoch.
+  // A batch can continue with the next epoch. A run that ends within an epoch has a last record, too.
   record.epoch = clock.isDue(Interval::epochs(1), done) ? std::floor(clock.epochsAfter(done) + 1e-9) : *clock.epochs();
   record.loss = losses / static_cast<double>(steps);
   record.seconds = seconds, record.perSecond = static_cast<double>(amount) / std::max(seconds, 1e-9);

@@ -57,7 +57,7 @@ public:
 
   /// Keeps settings that the run has chosen by trying in the checkpoints from now on.
   void keepTuned(std::vector<std::string> settings) { tuned = std::move(settings); }
-  /// When resuming: the settings that the training has chosen by trying, if `given` are the settings and the plan that it was started with.
+  /// The settings that the resumed training has chosen by trying, if it was started with the settings and the plan in `given`.
   std::vector<std::string> tunedBefore(const std::vector<std::string> &given, const std::string &plan) const;
 
   /// True if the training resumes from a checkpoint.

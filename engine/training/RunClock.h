@@ -27,8 +27,8 @@ private:
   bool inEpochs = false;
 };
 
-/// Counts an epoch's steps from the start of the first run. After a resumed step with a batch of another size, epochs go on where the data
-/// do, and steps are those of the present batch.
+/// Counts an epoch's steps from the start of the first run. After a resumed step with a batch of another size, epochs continue where the
+/// data do, and steps are those of the present batch.
 class RunClock {
 public:
   /// A run up to `steps`, or over `epochs` passes of the data if they are given.

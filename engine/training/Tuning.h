@@ -29,7 +29,7 @@ TunedTime tunedTimeOf(std::vector<double> seconds);
 size_t fastestOf(const std::vector<TunedTime> &times);
 
 /// Every program runs a step in turn, so that a machine that becomes slower or faster affects all of them. The first turn does not count.
-/// The trainings' parameters and states lie at the same places for all programs: a program continues where the one before it stopped, and
+/// All programs store the training's parameters and states at the same places: a program continues where the one before it stopped, and
 /// no step is lost. Without programs to try, nothing happens.
 class Tuning {
 public:

@@ -147,6 +147,8 @@ FLAGS = {
         "--machine": [value("--machine", "cpu-100g"), value("--machine", "nowhere")],
         "--data": [value("--data", "all.safetensors", model="samples"), value("--data", "answer=all.safetensors", "--data", "x=all.safetensors", model="samples"), value("--data", "none.u16", "--tokens", "u16")],
         "--tokens": [value("--tokens", "bytes", needs=(("--data", ("--data", "tokens.txt")),), model="tokens"), value("--tokens", "i32", needs=(("--data", ("--data", "tokens.i32")),), model="tokens")],
+        "--text": [value("--text", "1")],
+        "--tokenizer": [value("--tokenizer", "bytes")],
         "--mask": [value("--mask", "tokens.mask", needs=(("--data", DATA["tokens"]),), model="tokens")],
         "--data-order": [value("--data-order", "sequential"), value("--data-order", "shuffled")],
         "--random-data": [value("--random-data", drop=("--data",))],

@@ -153,7 +153,7 @@ class HuggingFaceTest(DriverTest):
         self.assertIn("the file does not name the model", self.error("python train.py --per_device_train_batch_size 2\n"))
 
     def test_it_is_nobody_elses(self):
-        """What only the Trainer has is never read as another program's; a command of LLaMA-Factory is refused by name."""
+        """Flags that only the Trainer has are never read as another program's; a command of LLaMA-Factory is refused by name."""
         text = f"torchrun --nproc_per_node 2 {GPT2} --bf16 --tensor_parallel_size 2\n"
         error = self.error(text, "--from-format", "megatron")
         self.assertIn("this has settings that only the Trainer of transformers has, and none of Megatron-LM", error)

@@ -12,7 +12,7 @@ SHORT = None if LONG else 3  # cases of a table in the short form
 MACHINE = ("--machine", "p3.16xlarge")
 CONFIG = ("--model-config", pathlib.Path(__file__).resolve().parent / "foreign" / "small.json")
 
-# As the notebooks of a book on SageMaker have it: two hosts, four processes on each, a model in two partitions.
+# The estimator of a book's notebooks on SageMaker: two hosts, four processes on each, a model in two partitions.
 ESTIMATOR = '''from sagemaker.pytorch import PyTorch
 
 mpioptions = "-verbose -x orte_base_help_aggregate=0 "
@@ -85,7 +85,7 @@ class SageMakerTest(DriverTest):
         self.assertIn("-> pp by gpipe\n", self.plan(self.changed(('"interleaved"', '"simple"'))))
 
     def test_groups_are_those_of_the_documentation(self):
-        """ranks [0, 1] hold the model under "cluster", [0, 4] under "spread", and with tensor parallelism the letters say it."""
+        """ranks [0, 1] hold the model under "cluster", [0, 4] under "spread", and with tensor parallelism the letters decide."""
         for strategy, mesh in (("cluster", "dp = 2, pp = 2, tp = 2"), ("spread", "tp = 2, pp = 2, dp = 2"), ("PTD", "pp = 2, tp = 2, dp = 2"), ("DPT", "dp = 2, pp = 2, tp = 2")):
             text = self.changed(('"cluster"', f'"{strategy}", "tensor_parallel_degree": 2'))
             self.assertIn(f"mesh {mesh}\n", self.plan(text))

@@ -1,4 +1,4 @@
-"""`npar train --from FILE`: a run of another program trains as the plan that --print-plan writes, and what it leaves open or npar lacks is said."""
+"""`npar train --from FILE`: a run of another program trains as the plan that --print-plan writes; settings that are open or that npar lacks are reported."""
 
 import json
 
@@ -31,7 +31,7 @@ class ForeignTrainTest(TcpTest):
         # A checkpoint keeps the text that was made.
         self.text_file(size=2000)
         self.npar("eval", "kept", "--data", "text.txt", "--tokens", "bytes", "--quiet")
-        # In two processes, and with other numbers of ranks.
+        # Two processes, and other numbers of ranks, give the same.
         first, _ = self.ended(self.start(2, "train", "--from", "train.sh", *run, "--quiet", "--json"))
         self.assertIn(expected, first[0])
         self.assertEqual(len(self.npar_json("train", "--from", "train.sh", *run, "--quiet", "--world", 8)["ranks"]), 8)

@@ -371,7 +371,7 @@ class ExportTest(DriverTest):
         self.assertEqual(generated[0]["prompt_tokens"], [0, 1, 2])
 
     def test_a_part_of_the_weights(self):
-        """What was trained on a frozen base is exported alone and put back: every later result is that of the trained model, bit for bit."""
+        """Layers trained on a frozen base are exported alone and put back: every later result is that of the trained model, bit for bit."""
         text = STILL["gpt2"] + 'train tuned for Gpt2 {\n batch 8\n optimizer AdamW(lr = 0.1)\n freeze "*" except "h.1.mlp.*"\n}\n'
         (self.folder / "still.npar").write_text(text)
         sizes = settings({key: str(value).lower() for key, value in EXPECTED["gpt2"][2].items()}, length=8)

@@ -25,7 +25,7 @@ class JobVariablesTest(DriverTest):
         self.run_of = ["shared.npar" if word == "mlp" else word for word in RUN]
 
     def started(self, *environments):
-        """What processes print that are started together, one with each environment."""
+        """The output of processes that are started together, one with each environment."""
         processes = [
             subprocess.Popen([str(NPAR), *self.run_of], cwd=self.folder, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for variables in environments

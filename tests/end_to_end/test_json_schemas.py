@@ -61,6 +61,19 @@ data all for Guesser { file "samples.safetensors" x, answer split 0.75, 0.25 see
 train base for Guesser { batch 4 optimizer Sgd(lr = 0.1) freeze "fixed" }
 plan one for Guesser { mesh dp = 1 micro 4 split { batch -> dp } }
 """
+TEXTS = """
+model Opinions(vocab = 256, length = 8, labels = 2) {
+    axis batch, seq = length, vocab, label = labels
+    input tokens: i32[batch, seq]
+    input answer: i32[batch]
+    param table: [vocab, label] = normal(0.02)
+    scores = sum(gather(table, tokens, over = vocab), over = seq)
+    loss cross_entropy(scores, answer, over = label)
+    output scores
+}
+data all for Opinions { text "texts.csv" tokens = encode("text", tokenizer = "bytes", pad = 0), answer = class("label") }
+train base for Opinions { batch 2 optimizer Sgd(lr = 0.1) }
+"""
 MIXED = 'machine mixed {\n    hosts 1 of "dgx-h100"\n    hosts 1 of "dgx-a100"\n    link cluster { bandwidth 20 GB/s  latency 10 us }\n}\n'
 DEADLOCK = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"
 GPT2 = ROOT / "tests" / "reference" / "huggingface" / "gpt2"
@@ -75,6 +88,8 @@ FIRST = [
     ("train", "train two.npar --steps 1 --set compute=bf16 --log narrow.jsonl --quiet"),
     ("train", "train two.npar --machine own.npar --epochs 1.5 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
     ("train", "train pictures.npar --steps 1 --checkpoint pictures --quiet"),
+    ("train", "train texts.npar --steps 1 --checkpoint texts --quiet"),
+    ("train", f"{RUN} --epochs 2 --log epoch.jsonl".replace(".npx", ".npar") + " --tune buckets"),
 ]
 THEN = [
     ("train", f"{RUN} --steps 1 --backend null"),
@@ -88,10 +103,12 @@ THEN = [
     ("eval", "eval tiny.npar --weights w.safetensors --data text.txt --tokens bytes --quiet"),
     ("eval", "eval two.npar --weights two.safetensors --log eval.jsonl --quiet"),
     ("eval", "eval two.npar --weights two.safetensors --set compute=bf16 --quiet"),
+    ("eval", "eval texts --data texts.csv --predict --quiet"),
     ("generate", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompt abc --count 2 --top 2 --quiet"),
     ("generate-prompts", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompts prompts.txt --count 2 --top 2 --quiet"),
     ("data-show", "data show tiny.npar --data text.txt --tokens bytes --count 1"),
     ("data-show", "data show pictures.npar --count 1"),
+    ("data-show", "data show texts.npar --count 1"),
     ("devices", "devices"),
     ("inspect", "inspect two.npar"),
     ("inspect", "inspect gpt2 --set depth=2 --set width=8 --set heads=2 --set vocab=64 --set context=8"),
@@ -175,7 +192,7 @@ def damaged(document, chance):
 class JsonSchemasTest(Together, DriverTest):
     def setUp(self):
         super().setUp()
-        for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
+        for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("texts.npar", TEXTS), ("texts.csv", "text,label\ngood,yes\nbad,no\n"), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
         (self.folder / "pictures.npar").write_text(PICTURES.replace("STEPS", "pictures: resize"))
         for kind in "abc":
@@ -240,7 +257,7 @@ class JsonSchemasTest(Together, DriverTest):
             for (name, *_), one in zip([("failure",), *THEN], running):
                 with self.subTest(name):
                     one.result()
-        for log in ("run.jsonl", "half.jsonl", "narrow.jsonl", "two.jsonl", "eval.jsonl"):
+        for log in ("run.jsonl", "half.jsonl", "narrow.jsonl", "two.jsonl", "epoch.jsonl", "eval.jsonl"):
             for line in (self.folder / log).read_text().splitlines():
                 self.check("log", line, log)
         self.assertEqual(missing_cases(helps.result()), [], "add a case above and a schema in tools/api/schemas")

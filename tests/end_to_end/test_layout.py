@@ -111,6 +111,13 @@ class LayoutTest(DriverTest):
             self.assertIn(f"rank {rank}", texts)
         self.assertIn("h.0-1", texts)
 
+    def test_columns_of_a_rank(self):
+        """Long names and rectangles move all rows, not their own."""
+        header, *rows = self.npar("inspect", "layout", "gpt2", "--rank", 3).output.partition("\n\n  stored")[2].splitlines()
+        self.assertGreater(len(rows), 100)
+        for row in rows:
+            self.assertRegex(row[len("  stored") :], rf"^.{{{len(header) - 1}}}\d( |$)")
+
     def test_thousands_of_ranks(self):
         begun = time.monotonic()
         plan = settings(SMALL, mesh(dp=512, pp=4, tp=4), batch=2048, micro=2, zero=1)

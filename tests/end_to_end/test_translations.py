@@ -48,6 +48,8 @@ class TranslationsTest(DriverTest):
             self.assertFalse(translations.is_marked(page))
             source.write_text(whole.replace("npar verify hello.npar", "npar verify hallo.npar"))
             self.assertIn("'npar verify hello.npar' instead of 'npar verify hallo.npar'", translations.difference(page))
+            source.write_text(whole.replace("npar verify hello.npar\n", "npar verify hello.npar\nnpar devices\n"))
+            self.assertIn("number of lines 1 instead of 2. Change the translation", translations.difference(page))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`npar train --tune buckets`: the first steps try sizes of buckets, in all processes alike, and change no bit; the fastest size is kept."""
+"""`npar train --tune buckets`: the first steps try sizes of buckets, the same in all processes, and change no bit; the fastest size is kept."""
 
 import json
 import re

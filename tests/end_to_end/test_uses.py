@@ -414,7 +414,7 @@ class UsesTest(unittest.TestCase):
             "eval",
             "generate",
             "inspect",
-            *(f"inspect {view}" for view in ("why", "annotate", "saved", "bytes", "hosts", "compare", "actual")),
+            *(f"inspect {view}" for view in ("why", "annotate", "saved", "bytes", "hosts", "layout", "compare", "actual")),
             "verify",
             "schedule",
             "schedule diff",

@@ -22,7 +22,7 @@ SECONDS = 600  # limit for a hang
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # Parts of a line that differ from run to run.
 MEASURED = [
-    rf"{NUMBER} (?:samples|tokens)/s",
+    rf"{NUMBER} (?:samples|tokens)/s(?:  {NUMBER} s\b)?",
     r"\b[0-9a-f]{32}\b",
     rf"about {NUMBER} [KMG]iB for the graph|up to {NUMBER} [KMG]iB for the operands that \d+ workers pack|takes {NUMBER} [KMG]iB of memory",
 ]

@@ -256,7 +256,7 @@ ExitCode prepareTuning(const RunFlags &flags, Job &job, const ProgramPointer &ow
   return ExitCode::Good;
 }
 
-/// When resuming without --tune: the size of buckets that an earlier run of this training has chosen.
+/// The size of buckets that an earlier run of this training has chosen, if it is resumed without --tune.
 ModelOptions withTuned(const RunFlags &flags, RunCheckpoints &checkpoints) {
   ModelOptions options = flags.model;
   if (!flags.tune.empty() || options.isCompiled())

@@ -138,7 +138,7 @@ Status refuseOthers(const Environment &environment) {
   return {};
 }
 
-/// What to say about a process without a launcher.
+/// The message for a process without a launcher.
 Launch withoutLauncher(const Environment &environment) {
   Launch launch;
   const char *process = environment(ofTorchrun.process), *processes = environment(ofTorchrun.processes);

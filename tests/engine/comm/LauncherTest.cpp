@@ -174,7 +174,7 @@ TEST(Launcher, SageMakerHasAProcessOnEachHost) {
   expectRefused({{"SM_HOSTS", "algo-1"}, {"SM_CURRENT_HOST", "algo-1"}}, "which is no JSON list of hosts");
 }
 
-// SageMaker sets its lists beside the variables of the launcher that it starts.
+// SageMaker sets its lists in addition to the variables of the launcher that it starts.
 TEST(Launcher, ListsOfHostsAgreeWithTheLauncher) {
   EXPECT_EQ(launchIn(sageMaker + openMpi)->mpi, "openmpi") << "8 processes on 2 hosts";
   EXPECT_EQ(launchIn(sageMaker + torchrun)->port, 29500) << "4 processes on 2 hosts";

@@ -16,7 +16,7 @@ TEST(RankList, WritesRuns) {
   EXPECT_EQ(ranksText(runsOf({6, 7})), "ranks 6-7");
 }
 
-// Three dots stand for runs that go on as the first two do, or with how many numbers there are; of neither is anything guessed.
+// Three dots stand for runs that continue like the first two; other lists end with the number of ranks that are left out.
 TEST(RankList, LeavesOutWhatFollowsOrSaysHowMany) {
   EXPECT_EQ(numbersText({0, 8, 16, 24, 32, 40}), "0, 8, ... 40");
   EXPECT_EQ(numbersText({0, 1, 8, 9, 16, 17, 24, 25, 32, 33}), "0-1, 8-9, ... 32-33");

@@ -1,4 +1,4 @@
-// Which of several programs is kept, and that their steps are those of one program.
+// The fastest of several programs is kept, and their steps are those of one program.
 #include "engine/training/Tuning.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 

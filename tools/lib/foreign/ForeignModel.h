@@ -16,7 +16,7 @@ struct ForeignRequest {
   std::optional<std::string> modelConfig;         ///< config.json, or a folder that has it
   const ForeignProgram *program = nullptr;        ///< whose file it is; null: recognized by its content
   int64_t world = 0;                              ///< number of devices; 0: as in the file
-  int64_t otherwise = 0;                          ///< number of devices if the file does not say it; 0: unknown
+  int64_t otherwise = 0;                          ///< number of devices if the file does not give it; 0: unknown
   std::map<std::string, std::string> environment; ///< values for variables that a shell script leaves open
 };
 

@@ -116,7 +116,7 @@ std::vector<Remarks> remarksOf(const ForeignRun &run);
 /// Values from flags that complete or override the file.
 struct ForeignHints {
   int64_t world = 0;              ///< ranks by --world or --hosts; 0: neither is given
-  int64_t otherwise = 0;          ///< ranks if the file does not say it; 0: unknown
+  int64_t otherwise = 0;          ///< ranks if the file does not give it; 0: unknown
   int64_t batch = 0;              ///< overrides the file's batch, even if the mesh does not divide it; 0: the file's
   bool modelIsKnown = false;      ///< the model comes from --model-config, or from a name in the file
   bool vocabularyIsKnown = false; ///< the vocabulary size comes from --set

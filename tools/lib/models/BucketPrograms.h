@@ -9,7 +9,7 @@
 
 namespace npar::models {
 
-/// A size of buckets as a plan says it: "bucket 8 MiB", "no bucket" for 0.
+/// A size of buckets in a plan's words: "bucket 8 MiB", "no bucket" for 0.
 std::string bucketText(int64_t bytes);
 /// The same as a setting: "bucket=8MiB", "bucket=none".
 std::string bucketSetting(int64_t bytes);

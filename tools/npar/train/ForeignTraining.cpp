@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using foreign::Repetition;
 using foreign::RunRequest;
 
-/// What the run says that --from does not follow, as sentences.
+/// The settings of the run that --from does not follow, as sentences.
 using Sentences = std::vector<std::string>;
 
 bool exists(const std::string &path) {
@@ -43,7 +43,7 @@ void takeLength(const RunRequest &run, RunFlags &flags, Sentences &left) {
   else if (run.epochs)
     flags.epochs = run.epochs;
   else
-    left.push_back(fmt::format("its file does not say how long it trains: {} steps, or --steps N", RunFlags::defaultSteps));
+    left.push_back(fmt::format("its file does not give the length of the training: {} steps, or --steps N", RunFlags::defaultSteps));
 }
 
 /// Files with tensors are read as they are. A text needs a tokenizer, which is the user's choice.

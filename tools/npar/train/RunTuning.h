@@ -1,4 +1,4 @@
-// What `npar train --tune` tries, and how the choice is reported.
+// The sizes that `npar train --tune` tries, and the report of its choice.
 #pragma once
 
 #include "engine/json/JsonForward.h"
@@ -16,7 +16,7 @@ struct RunTuning {
   std::vector<double> planned; ///< seconds of a step of each on the machine, for a backend that computes nothing; empty: they are measured
   training::Tuning steps;
 
-  /// Simulates a step of each on the machine. BadInput if it lacks links for so many ranks.
+  /// Simulates a step of each on the machine. BadInput if it lacks links for that many ranks.
   engine::Status simulate(const std::optional<std::string> &machine);
   /// Fills in `steps` from `sizes`.
   void prepare();

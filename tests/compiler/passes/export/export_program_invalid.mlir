@@ -237,3 +237,14 @@ module attributes {dist.mesh = #dist.mesh<>, npar.kind = "guessing"} {
 module attributes {dist.mesh = #dist.mesh<>, npar.product_order = "random"} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
 }
+
+// -----
+
+// A learning rate has all its fields.
+// expected-error @+1 {{the attribute 'npar.rates' has a learning rate that lacks a field}}
+module attributes {dist.mesh = #dist.mesh<>, npar.rates = [{schedule = "constant"}]} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+  }
+  pipe.order stage(0) ["F0:0"]
+}
