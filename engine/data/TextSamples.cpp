@@ -28,6 +28,9 @@ template <typename Number> std::optional<Number> numberOf(std::string_view text)
   return error == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+/// The name of a class as checkpoints keep it.
+std::string labelOf(const std::string &text) { return readable::printableName(text); }
+
 /// A label as messages show it: short and printable.
 std::string shown(const std::string &text) {
   constexpr size_t most = 60;
@@ -83,7 +86,7 @@ Status nameClasses(DataPlan &plan) {
     auto visit = [&](const TextFields &fields) -> Result<bool> {
       if (!fields[0] || isBlank(*fields[0]))
         return skips ? Result<bool>(false) : Status::badInput("the label is empty");
-      TRY_STATUS(addName(found, *fields[0]));
+      TRY_STATUS(addName(found, labelOf(*fields[0])));
       return false;
     };
     Result<TextTable> table = TextTable::open(file.path, file.format, {feed->columns, feed->numbered}, visit);
@@ -122,7 +125,8 @@ Status TextSamples::prepare() {
       TRY_STATUS(openTokenizer(feed, opened));
     if (feed.text.kind == TextFeedKind::Class && !feed.text.names.empty()) {
       listsNames = true;
-      names = feed.text.names;
+      for (const std::string &name : feed.text.names)
+        names.push_back(labelOf(name));
       for (const std::string &name : names)
         codes.emplace(name, static_cast<int32_t>(codes.size()));
     }
@@ -171,7 +175,7 @@ Status TextSamples::scan() {
         TRY(const bool keeps, check(fields));
         for (const Feed &feed : feeds)
           if (keeps && feed.text.kind == TextFeedKind::Class && !listsNames)
-            TRY_STATUS(addName(found, *fields[feed.fields[0]]));
+            TRY_STATUS(addName(found, labelOf(*fields[feed.fields[0]])));
         return keeps;
       }));
   if (!listsNames) {
@@ -188,8 +192,6 @@ Status TextSamples::scan() {
         worthKnowing.push_back("'" + path() + "' has " + engine::number(static_cast<int64_t>(names.size())) + " different labels, but " +
                                input.rangeText());
     }
-  for (std::string &name : names)
-    name = readable::printableName(name);
   if (skipped)
     worthKnowing.push_back(engine::number(skipped) + (skipped == 1 ? " row" : " rows") + " of '" + path() + "' with an empty text " +
                            (skipped == 1 ? "is" : "are") + " left out");
@@ -222,7 +224,7 @@ Result<bool> TextSamples::check(const TextFields &fields) {
 }
 
 Status TextSamples::checkClass(const Feed &feed, const std::string &text) {
-  if (!listsNames || codes.count(text))
+  if (!listsNames || codes.count(labelOf(text)))
     return {};
   std::string known;
   constexpr size_t most = 20;
@@ -298,7 +300,7 @@ Status TextSamples::fill(const TextFields &fields, Batch &batch, size_t row) con
       using Element = std::decay_t<decltype(values[0])>;
       Element *to = rowOf(values, input, row);
       if (feed.text.kind == TextFeedKind::Class) {
-        const auto code = codes.find(*fields[feed.fields[0]]);
+        const auto code = codes.find(labelOf(*fields[feed.fields[0]]));
         if (code == codes.end())
           return Status::badInput("the label was changed after the file was opened");
         *to = static_cast<Element>(code->second);

@@ -113,10 +113,34 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   return files;
 }
 
+/// Names of the files that a tokenizer cannot lack.
+static const std::vector<std::string> &modelFileNames() {
+  static const std::vector<std::string> names = {"tokenizer.json",  "vocab.json",   "vocab.txt",
+                                                 "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
+  return names;
+}
+
+std::string tokenizerFileName(const std::string &path, const std::string &file) {
+  std::error_code unknown;
+  const std::string name = fs::path(file).filename().string(), given = fs::path(path).filename().string();
+  const auto &models = modelFileNames();
+  const bool isModel = std::find(models.begin(), models.end(), name) != models.end();
+  if (fs::is_directory(path, unknown))
+    return name;
+  const bool isPair = given == "vocab.json" || given == "merges.txt";
+  if (isPair && (name == "vocab.json" || name == "merges.txt"))
+    return name;
+  if (name != given)
+    return isModel || name == "merges.txt" ? "" : name;
+  if (isModel)
+    return name;
+  return fs::path(path).extension() == ".json" ? "tokenizer.json" : fs::path(path).extension() == ".model" ? "tokenizer.model" : name;
+}
+
 std::string tokenizerFolder(const std::string &folder) {
   std::error_code unknown;
   for (const fs::path &candidate : {fs::path(folder), fs::path(folder) / "model"})
-    for (const char *name : {"tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+    for (const std::string &name : modelFileNames())
       if (!folder.empty() && fs::exists(candidate / name, unknown))
         return candidate.string();
   return "";

@@ -101,7 +101,7 @@ Status readBertForm(const Json &part, PipelineParts &parts) {
 Status readPostProcessor(const Json &component, PipelineParts &parts) {
   for (const Json *part : flattened(component, "processors")) {
     std::string type = typeOf(*part);
-    bool first = parts.before.empty() && parts.after.empty();
+    bool first = parts.before.empty() && parts.after.empty() && parts.types.empty();
     if (type == "ByteLevel") // moves positions only
       continue;
     bool isTemplate = type == "TemplateProcessing", isBert = type == "BertProcessing" || type == "RobertaProcessing";

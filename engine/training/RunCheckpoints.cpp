@@ -117,7 +117,7 @@ void RunCheckpoints::keepTokenizer(const std::string &path) {
   auto &texts = options.texts;
   texts.erase(std::remove_if(texts.begin(), texts.end(), [&](const auto &text) { return isOfTokenizer(text.first); }), texts.end());
   for (const std::string &file : engine::tokenizerFiles(path)) {
-    const std::string name = std::filesystem::path(file).filename().string();
+    const std::string name = engine::tokenizerFileName(path, file);
     if (!isOfTokenizer(name) || std::any_of(texts.begin(), texts.end(), [&](const auto &text) { return text.first == name; }))
       continue;
     auto content = files::readFile(file, engine::ManifestFile::largestText);
@@ -131,7 +131,7 @@ void RunCheckpoints::keepTokenizer(const std::string &path) {
 void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
   options.texts = std::move(model.texts), options.call = std::move(model.call);
   constants = std::move(model.constants);
-  std::string folder = origin ? origin->folder : weights;
+  std::string folder = startFolder(weights);
   if (!origin && engine::isCheckpoint(weights))
     if (auto checkpoint = engine::openCheckpointStore(weights); checkpoint.ok())
       folder = (*checkpoint)->folder();

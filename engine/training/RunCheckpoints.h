@@ -62,6 +62,8 @@ public:
 
   /// True if the training resumes from a checkpoint.
   bool resumes() const { return origin.has_value(); }
+  /// The folder whose model, configuration and tokenizer the run starts with: the checkpoint's when resuming, else `weights`.
+  std::string startFolder(const std::string &weights) const { return origin ? origin->folder : weights; }
   /// The first step of this run.
   int64_t firstStep() const { return origin ? static_cast<int64_t>(origin->manifest.step) : 0; }
   /// The order of products of bf16 in the checkpoint to resume from; empty without one, or if it names none.

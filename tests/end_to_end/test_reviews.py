@@ -127,6 +127,13 @@ class ReviewsTest(DriverTest):
         (self.folder / "other.csv").write_text("review,label\nfine,neutral\n")
         self.assertIn("other.csv:2: the label 'neutral' of column 'label' is none of the 2 classes\nnpar: help: they are 'negative', 'positive'", self.npar("eval", run, "--data", "other.csv", code=1).error)
 
+    def test_labels_may_have_line_breaks(self):
+        (self.folder / "data.csv").write_text('review,label\nfine,"a\tb\nc"\nbad,d\n')
+        self.npar("train", self.bag("data.csv"), "--set", "batch=2", "--plan", "none", "--steps", 1, "--checkpoint", "run", "--quiet")
+        found = self.npar_json("eval", "run", "--data", "data.csv", "--predict", "--quiet")
+        self.assertEqual(found["samples"], 2)
+        self.assertLessEqual({each["class"] for each in found["predictions"]}, {"a\\u0009b\\u000ac", "d"})
+
     @unittest.skipUnless(MPIS, WITHOUT)
     def test_processes_predict_what_one_predicts(self):
         run = self.trained()
@@ -147,6 +154,45 @@ class ReviewsTest(DriverTest):
         self.npar(*common, "--data", "reviews/new.csv", "--outputs", "new.safetensors")  # its only column
         refused = self.npar(*common, "--data", "reviews/reviews.csv", "--outputs", "x.safetensors", code=2).error
         self.assertIn("has the columns 'review', 'label': name the one with the texts, --text COLUMN", refused)
+
+    def test_labels_of_a_folder_keep_its_numbers(self):
+        run = self.trained()
+        data = ["--data", "reviews/reviews.csv"]
+        right = self.npar_json("eval", run, *data, "--quiet")["loss"]
+        folder = self.folder / "folder"
+        folder.mkdir()
+        self.npar("checkpoint", "consolidate", run, "-o", "folder/model.safetensors")
+        for labels, same in ((LABELS, True), (LABELS[::-1], False)):
+            (folder / "config.json").write_text(json.dumps({"id2label": dict(enumerate(labels))}))
+            found = self.npar_json("eval", "bag.npar", "--weights", "folder", *data, "--quiet")
+            self.assertEqual(abs(found["loss"] - right) < 1e-6, same)
+            self.assertEqual(self.npar_json("eval", "bag.npar", "--weights", "folder", "--data", "reviews/reviews.tsv", "--quiet")["loss"], right)  # numbers
+        warned = self.npar("train", "bag.npar", "--weights", "folder", "--steps", 1).error
+        self.assertIn("""the weights number the classes 'positive', 'negative', the data 'negative', 'positive'""", warned)
+        self.assertIn('class("COLUMN", ["positive", "negative"])', warned)
+        (self.folder / "bag.npar").write_text((self.folder / "bag.npar").read_text().replace('class("label")', 'class("label", ["negative", "positive"])'))
+        self.assertIn("class 0 of these data is 'negative', that of 'folder' is 'positive'", self.npar("eval", "bag.npar", "--weights", "folder", *data, code=1).error)
+
+    def test_checkpoints_keep_a_tokenizer_under_any_name(self):
+        shutil.copy(self.folder / "reviews" / "tokenizer" / "vocab.txt", self.folder)  # of another tokenizer
+        tokens = {"[PAD]": 0, "[UNK]": 1, "a": 2}
+        (self.folder / "my.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None, "decoder": None, "model": {"type": "WordLevel", "vocab": tokens, "unk_token": "[UNK]"}}))
+        self.npar("train", self.bag(), "--steps", 1, "--checkpoint", "mine", "--tokenizer", "my.json", "--quiet")
+        kept = self.folder / "mine" / "step-1" / "model"
+        self.assertEqual((kept / "tokenizer.json").read_text(), (self.folder / "my.json").read_text())
+        self.assertFalse((kept / "vocab.txt").exists())
+        twice = json.loads((self.folder / "my.json").read_text())
+        text = {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}], "pair": [], "special_tokens": {}}
+        twice["post_processor"] = {"type": "Sequence", "processors": [text, {"type": "BertProcessing", "cls": ["a", 2], "sep": ["a", 2]}]}
+        (self.folder / "my.json").write_text(json.dumps(twice))
+        refused = self.npar("eval", "mine", "--data", "reviews/new.csv", "--predict", "--tokenizer", "my.json", code=1).error
+        self.assertIn("post-processor", refused)
+        (self.folder / "my.json").unlink()
+        self.npar("eval", "mine", "--data", "reviews/new.csv", "--predict", "--quiet")
+        # A run that had its tokenizer from a flag or from the weights resumes with that of its checkpoint.
+        model = self.bag(name="bare.npar", text=BAG.replace(', tokenizer = "reviews/tokenizer"', ""))
+        self.npar("train", model, "--steps", 1, "--checkpoint", "bare", "--tokenizer", "reviews/tokenizer", "--quiet")
+        self.npar("train", model, "--steps", 2, "--checkpoint", "bare", "--resume", "--quiet")
 
     def test_what_has_no_labels_is_refused(self):
         run = self.trained()

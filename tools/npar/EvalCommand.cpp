@@ -5,6 +5,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
 #include "engine/data/SampleCount.h"
+#include "engine/data/TextSamples.h"
 #include "engine/files/Ending.h"
 #include "engine/files/OutputName.h"
 #include "engine/files/PendingFile.h"
@@ -112,15 +113,40 @@ bool takesTokens(const EvalFlags &flags, const program::Program &program) {
   return !flags.stream(program).empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
 }
 
+/// Names of the classes that the model was trained on, as its checkpoint or its config.json states them; empty: they have none.
+std::vector<std::string> namesOfClasses(const NamedModel &named) {
+  const std::vector<std::string> trained = training::trainedClasses(named.weights).names;
+  return trained.empty() ? foreign::namesOfClasses(named.weights) : trained;
+}
+
+/// Gives the labels of texts the model's numbers: the data may lack a class, or sort the names in another order.
+Status numberClasses(engine::DataPlan &plan, const NamedModel &named) {
+  engine::TextFeed *feed = plan.find(engine::TextFeedKind::Class);
+  if (!feed || !feed->names.empty())
+    return {};
+  feed->names = training::trainedClasses(named.weights).names;
+  const std::vector<std::string> own = namesOfClasses(named);
+  if (!feed->names.empty() || own.empty())
+    return {};
+  TRY_STATUS(engine::nameClasses(plan));
+  auto isOwn = [&](const std::string &name) { return std::find(own.begin(), own.end(), name) != own.end(); };
+  auto isNumber = [](const std::string &name) { return name.find_first_not_of("0123456789") == std::string::npos; };
+  if (std::all_of(feed->names.begin(), feed->names.end(), isOwn) || !std::all_of(feed->names.begin(), feed->names.end(), isNumber))
+    feed->names = own;
+  else if (feed->names.size() < own.size()) // some of the numbers 0, 1, ...
+    for (feed->names.clear(); feed->names.size() < own.size();)
+      feed->names.push_back(std::to_string(feed->names.size()));
+  return {};
+}
+
 /// The samples of the data block or of given files. Of split data only the part to evaluate.
 Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
                                    const engine::BatchShape &shape) {
   TRY(engine::DataPlan plan, planOf(flags.data, program, shape));
   if (!flags.data.files.empty() && !flags.part) // files given by flags are evaluated whole
     plan.split = {};
-  if (engine::TextFeed *feed = plan.find(engine::TextFeedKind::Class); feed && feed->names.empty())
-    feed->names = training::trainedClasses(named.weights).names; // data to evaluate may lack a class
   TRY_STATUS(findBlockFiles(flags, named, plan));
+  TRY_STATUS(numberClasses(plan, named));
   auto parts = static_cast<int64_t>(plan.split.shares.size());
   if (flags.part > parts) // data without a split have no part 1; without the flag all of them are evaluated
     return Status::badInput(fmt::format("there is no part {} of the data, which {}", flags.part,
@@ -183,12 +209,6 @@ Result<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Named
   if (!flags.use.quiet)
     printRemark("takes " + made.text());
   return made.program;
-}
-
-/// Names of the classes that the model was trained on, as its checkpoint or its config.json states them; empty: they have none.
-std::vector<std::string> namesOfClasses(const NamedModel &named) {
-  const std::vector<std::string> trained = training::trainedClasses(named.weights).names;
-  return trained.empty() ? foreign::namesOfClasses(named.weights) : trained;
 }
 
 /// Predicted labels, printed or written by one process, in the order of the data.
@@ -348,7 +368,11 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
   if (!opened.ok())
     return opened.code();
   data = std::move(*opened);
-  if (Status status = training::checkClasses(data->classes(), training::trainedClasses(named.weights)); !status.ok())
+  engine::ClassNames trained = training::trainedClasses(named.weights);
+  const std::vector<std::string> own = namesOfClasses(named), given = data->classes();
+  if (trained.names.empty() && own.size() == given.size() && std::is_permutation(own.begin(), own.end(), given.begin()))
+    trained = {"'" + named.weights + "'", own};
+  if (Status status = training::checkClasses(given, trained); !status.ok())
     return fail(status);
   if (!flags.use.quiet)
     for (const std::string &text : data->remarks())

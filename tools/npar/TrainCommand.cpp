@@ -8,6 +8,7 @@
 #include "engine/program/Words.h"
 #include "engine/text/TokenizerFiles.h"
 #include "engine/training/RunCheckpoints.h"
+#include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/models/EvaluationProgram.h"
 #include "tools/lib/models/ModelTexts.h"
 #include "tools/npar/devices/ChosenDevice.h"
@@ -22,6 +23,7 @@
 #include "tools/npar/train/ForeignTraining.h"
 #include "tools/npar/train/RunFlags.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -271,6 +273,17 @@ ModelOptions withTuned(const RunFlags &flags, RunCheckpoints &checkpoints) {
   return options;
 }
 
+/// Warns if the weights give the same classes other numbers: the training would have to learn them again.
+void warnOfOrder(const RunFlags &flags, const std::vector<std::string> &classes) {
+  if (flags.quiet || !flags.fresh.empty() || engine::isCheckpoint(flags.weights))
+    return;
+  const std::vector<std::string> own = foreign::namesOfClasses(flags.weights);
+  if (own != classes && own.size() == classes.size() && std::is_permutation(own.begin(), own.end(), classes.begin()))
+    printRemark(fmt::format("warning: the weights number the classes '{}', the data '{}': name them in the order of the weights, "
+                            "class(\"COLUMN\", [\"{}\"])",
+                            fmt::join(own, "', '"), fmt::join(classes, "', '"), fmt::join(own, "\", \"")));
+}
+
 ExitCode runIn(Job &job, RunFlags &flags) {
   FileClaims files;
   RunLogs logs(flags.logs);
@@ -315,7 +328,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   std::vector<std::string> classes; // named by texts
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();
-    flags.data.ownTokenizer = engine::tokenizerFolder(flags.weights);
+    flags.data.ownTokenizer = engine::tokenizerFolder(checkpoints.startFolder(flags.weights));
     data = reported(planOf(flags.data, root, engine::BatchShape::of(root)));
     ExitCode code = data.ok() ? reported(nameClasses(*data)) : data.code();
     if (code == ExitCode::Good) {
@@ -323,6 +336,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
         checkpoints.keepTokenizer(tokenizer);
       if (const engine::TextFeed *feed = data->find(engine::TextFeedKind::Class))
         classes = feed->names;
+      warnOfOrder(flags, classes);
     }
     if (code == ExitCode::Good) {
       claim(*data, files);
