@@ -124,7 +124,7 @@ class HuggingFaceTest(DriverTest):
         run = self.read(f"accelerate launch --config_file launch.yaml --mixed_precision=fp16 --fsdp_sharding_strategy SHARD_GRAD_OP {GPT2}\n")
         self.assertEqual((run["zero"], run["compute"], run["mesh"]["dp"], run["not_taken"]), (2, "fp16", 4, []))
         run = self.read(f"accelerate launch --use_deepspeed --zero_stage 3 --offload_param_device cpu --num_processes 8 {GPT2}\n")
-        self.assertEqual((run["zero"], run["mesh"]["dp"], self.left(run)), (3, 8, ["--offload_param_device cpu"]))
+        self.assertEqual((run["zero"], run["mesh"]["dp"], self.left(run)), (3, 8, ["deepspeed_config.offload_param_device: cpu"]))
         (self.folder / "ds.json").write_text('{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 8}')
         self.assertEqual(self.read(f"accelerate launch --use_deepspeed --deepspeed_config_file ds.json --num_processes 4 {GPT2}\n")["zero"], 3)
         (self.folder / "launch.yaml").write_text("distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n")
