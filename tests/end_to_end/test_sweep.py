@@ -33,7 +33,8 @@ class SweepTest(DriverTest):
         return self.npar_json("sweep", "gpt2", "--machine", "quartet.npar", *settings(small), *arguments, **options)
 
     def test_rows_are_simulations_in_the_order_given(self):
-        found = self.sweep("--over", "mesh.tp=2,1", "--over", "micro=1,2", "--set", "mesh.dp=1")
+        found = self.sweep("--over", "mesh.tp=2,1", "--over", "micro=1,2", "--set", "mesh.dp=1", "--svg", "all.svg")
+        self.assertIn("against time; 4 combinations<", (self.folder / "all.svg").read_text())
         rows = found["rows"]
         self.assertEqual([row["settings"] for row in rows], [{"mesh.tp": tp, "micro": micro} for tp in "21" for micro in "12"])
         for row in rows:
@@ -92,6 +93,7 @@ class SweepTest(DriverTest):
             self.assertEqual(line["refused"], row["refused"] or "")
             if not row["refused"]:
                 self.assertEqual((float(line["seconds"]), int(line["memory_bytes"])), (row["seconds_per_step"], row["memory_bytes"]))
+        self.assertIn(b"against time; 4 of 6 combinations, the others are refused<", files[1])
         picture = xml.etree.ElementTree.fromstring(files[1])
         name = "{http://www.w3.org/2000/svg}"
         self.assertEqual(len(picture.findall(f".//{name}circle")), sum(not row["refused"] for row in rows))

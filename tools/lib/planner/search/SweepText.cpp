@@ -177,8 +177,10 @@ std::string sweepSvg(const Sweep &sweep) {
     speeds.points.push_back({name, figures->ranks, sweep.speedUp(row), sweep.efficiency(row)});
   }
   plot.title = sweep.model + " on " + sweep.machine;
-  plot.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", plot.points.size(),
-                              sweep.rows.size());
+  const size_t drawn = plot.points.size(), all = sweep.rows.size();
+  plot.subtitle = fmt::format("memory of the largest rank against time; {}",
+                              drawn == all ? fmt::format("{} combinations", all)
+                                           : fmt::format("{} of {} combinations, the others are refused", drawn, all));
   return speeds.isShown() ? plotBelow(plotSvg(plot), speeds) : plotSvg(plot);
 }
 
