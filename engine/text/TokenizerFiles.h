@@ -13,7 +13,7 @@ const std::vector<std::string> &tokenizerFileNames();
 std::vector<std::string> tokenizerFiles(const std::string &path);
 
 /// The name under which a folder must have one of `tokenizerFiles(path)`, so that the folder opens as the same tokenizer: tokenizer.json
-/// for 'my.json', tokenizer.model for 'my.model'. Empty for a file that is of another tokenizer in the same folder.
+/// for 'my.json', tokenizer.model for 'my.model'. Empty for a file of another tokenizer in the same folder.
 std::string tokenizerFileName(const std::string &path, const std::string &file);
 
 /// The folder with the tokenizer that belongs to a folder of weights: the folder itself, or `model` of a checkpoint. Empty without a
