@@ -5,21 +5,22 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/text/TokenizerFiles.h"
 
-#include <filesystem>
+#include <unistd.h>
 
 namespace npar::training {
-
-namespace fs = std::filesystem;
 
 FolderFiles filesOfFolder(const std::string &folder) {
   std::vector<std::string> names = {configName, "chat_template.jinja"}; // the second is for other programs only
   const std::vector<std::string> &ofTokenizer = engine::tokenizerFileNames();
   names.insert(names.end(), ofTokenizer.begin(), ofTokenizer.end());
   FolderFiles found;
-  std::error_code unknown;
-  for (const std::string &name : folder.empty() ? std::vector<std::string>() : names) {
-    const std::string path = (fs::path(folder) / (engine::hasManifest(folder) ? "model" : "") / name).string();
-    if (!fs::exists(path, unknown))
+  if (folder.empty())
+    return found;
+  // Strings, because an append to a path of libstdc++ that runs out of memory leaves the path broken.
+  const std::string start = folder + (engine::hasManifest(folder) ? "/model/" : "/");
+  for (const std::string &name : names) {
+    const std::string path = start + name;
+    if (::access(path.c_str(), F_OK) != 0)
       continue;
     engine::Result<std::vector<uint8_t>> content = files::readFile(path, engine::ManifestFile::largestText);
     if (content.ok())

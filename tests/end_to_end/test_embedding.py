@@ -56,8 +56,6 @@ class EmbeddingTest(unittest.TestCase):
         for program in programs:
             if SANITIZED and program.name in NOT_UNDER:
                 continue
-            if program.name == "c_allocation" and not LONG:  # crashes in about half of its runs: the cause is open
-                continue
             with self.subTest(program=program.name), tempfile.TemporaryDirectory() as folder:
                 (pathlib.Path(folder) / "hello.npar").write_text(block(ROOT / "README.md", "npar"))
                 (pathlib.Path(folder) / "deep.npar").write_text(block(PAGE, "npar"))
