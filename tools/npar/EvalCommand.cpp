@@ -269,7 +269,7 @@ private:
 ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
                   training::Evaluation &evaluation, Labels *labels) {
   using Clock = std::chrono::steady_clock;
-  bool ofSamples = evaluation.hasMeasures();
+  const bool ofSamples = evaluation.takesWholeSamples();
   auto amount = static_cast<double>(program.batch());
   if (!ofSamples)
     amount *= static_cast<double>(training::Evaluation::elementsOfSample(*program.results()->Get(0)));
@@ -295,7 +295,7 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
       if (Status read = labels->add(session, first, samples); !read.ok())
         return read;
     double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-    progress.update(++done, evaluation.counted() ? evaluation.loss() : 0, amount / std::max(seconds, 1e-9));
+    progress.update(++done, evaluation.counted() ? std::optional(evaluation.loss()) : std::nullopt, amount / std::max(seconds, 1e-9));
     begun = Clock::now();
     return Status();
   });

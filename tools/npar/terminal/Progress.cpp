@@ -36,7 +36,7 @@ Progress::Progress(int64_t steps, std::string unit, bool shown, bool computes)
     : steps(steps), unit(std::move(unit)), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()),
       last(start) {}
 
-void Progress::update(int64_t done, double loss, double perSecond, std::optional<double> epochsSoFar) {
+void Progress::update(int64_t done, std::optional<double> loss, double perSecond, std::optional<double> epochsSoFar) {
   if (!shown)
     return;
   epochs = epochsSoFar;
@@ -54,18 +54,22 @@ void Progress::update(int64_t done, double loss, double perSecond, std::optional
   drawBar(done, loss);
 }
 
-std::string Progress::lossText(double loss) const { return computes ? fmt::format("loss {:.4f}", loss) : "no arithmetic"; }
+std::string Progress::lossText(std::optional<double> loss) const {
+  if (!computes)
+    return "no arithmetic  ";
+  return loss ? fmt::format("loss {:.4f}  ", *loss) : "";
+}
 
 std::string Progress::speedText() const {
   return fmt::format("{} {}/s{}", grouped(speed), unit, epochs ? fmt::format("  epoch {:.2f}", *epochs) : "");
 }
 
-void Progress::drawBar(int64_t done, double loss) {
+void Progress::drawBar(int64_t done, std::optional<double> loss) {
   double spent = std::chrono::duration<double>(Clock::now() - start).count();
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
   std::string back =
-      fmt::format(" {}  {}  {} {}", lossText(loss), speedText(), done == steps ? "took" : "left", clockText(done == steps ? spent : left));
+      fmt::format(" {}{}  {} {}", lossText(loss), speedText(), done == steps ? "took" : "left", clockText(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
   if (width >= 5) {
@@ -77,8 +81,8 @@ void Progress::drawBar(int64_t done, double loss) {
   drawn = true;
 }
 
-void Progress::printLine(int64_t done, double loss) {
-  std::fprintf(stderr, "step %lld/%lld  %s  %s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
+void Progress::printLine(int64_t done, std::optional<double> loss) {
+  std::fprintf(stderr, "step %lld/%lld  %s%s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
                speedText().c_str());
 }
 

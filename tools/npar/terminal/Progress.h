@@ -13,10 +13,11 @@ std::string grouped(double number);
 
 class Progress {
 public:
-  /// `unit`: what speeds count; `shown` false: says nothing; `computes` false: there is no loss.
+  /// `unit`: what speeds count; `shown` false: says nothing; `computes` false: steps compute nothing.
   Progress(int64_t steps, std::string unit, bool shown, bool computes = true);
-  /// After a step: `done` steps are finished. `epochs`: how often all data have come so far; nothing where they have no end.
-  void update(int64_t done, double loss, double perSecond, std::optional<double> epochs = std::nullopt);
+  /// After a step: `done` steps are finished. `loss`: nothing where none is known. `epochs`: how often all data have come so far; nothing
+  /// where they have no end.
+  void update(int64_t done, std::optional<double> loss, double perSecond, std::optional<double> epochs = std::nullopt);
   /// A line of its own, which stays.
   void say(const std::string &line);
   /// Ends the redrawn line, so that other text may follow.
@@ -24,10 +25,11 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  std::string lossText(double loss) const;
+  /// The loss with two spaces after it; empty where none is known.
+  std::string lossText(std::optional<double> loss) const;
   std::string speedText() const;
-  void drawBar(int64_t done, double loss);
-  void printLine(int64_t done, double loss);
+  void drawBar(int64_t done, std::optional<double> loss);
+  void printLine(int64_t done, std::optional<double> loss);
   int64_t steps;
   std::string unit;
   bool shown, computes, terminal, drawn = false;
