@@ -26,6 +26,10 @@ std::string quotedName(const std::string &name) {
   return text + (name.size() > longest ? "'... of " + std::to_string(name.size()) + " bytes" : "'");
 }
 
+std::string joined(const std::string &folder, const std::string &name) {
+  return folder.empty() || folder.back() == '/' ? folder + name : folder + "/" + name;
+}
+
 Result<std::string> pathInside(const std::string &folder, const std::string &name) {
   auto failure = [&](const std::string &why) { return Status::badInput("file name " + quotedName(name) + " " + why); };
   if (name.empty())
@@ -47,10 +51,10 @@ Result<std::string> pathInside(const std::string &folder, const std::string &nam
   fs::path root = fs::canonical(folder, unknown);
   if (unknown)
     return Status::badInput("cannot read folder '" + folder + "': " + unknown.message());
-  fs::path real = destinationOf((root / name).string()).path; // follows links to nothing too
+  fs::path real = destinationOf(joined(root.string(), name)).path; // follows links to nothing too
   if (std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first != root.end())
     return failure("is a link to '" + real.string() + "', outside of folder '" + folder + "'; put a copy of the file there");
-  return (fs::path(folder) / name).string();
+  return joined(folder, name);
 }
 
 } // namespace npar::files

@@ -1,4 +1,5 @@
 // Finds the kind of a tokenizer by the names of its folder or file.
+#include "engine/files/InsideFolder.h"
 #include "engine/text/Bytes.h"
 #include "engine/text/ReadFile.h"
 #include "engine/text/SentencePiece.h"
@@ -63,9 +64,9 @@ Opened openFiles(const std::string &vocabulary, Result<PipelineParts> parts) {
 Opened openFolder(const std::string &folder, StatedLength length) {
   auto there = [&](const char *name) {
     std::error_code unknown;
-    return fs::exists(fs::path(folder) / name, unknown);
+    return fs::exists(files::joined(folder, name), unknown);
   };
-  auto path = [&](const char *name) { return (fs::path(folder) / name).string(); };
+  auto path = [&](const char *name) { return files::joined(folder, name); };
   if (there("tokenizer.json"))
     return openTokenizerJson(path("tokenizer.json"), length);
   if (there("vocab.json") && there("merges.txt"))
@@ -101,16 +102,16 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
     return {};
   std::error_code unknown;
   bool isFolder = fs::is_directory(path, unknown);
-  fs::path folder = isFolder ? path : folderOf(path);
-  std::vector<std::string> files;
+  const std::string folder = isFolder ? path : folderOf(path);
+  std::vector<std::string> found;
   std::vector<std::string> names = tokenizerFileNames();
   names.emplace_back("config.json");
   for (const std::string &name : names)
-    if (fs::exists(folder / name, unknown))
-      files.push_back((folder / name).string());
+    if (std::string file = files::joined(folder, name); fs::exists(file, unknown))
+      found.push_back(std::move(file));
   if (!isFolder)
-    files.push_back(path);
-  return files;
+    found.push_back(path);
+  return found;
 }
 
 /// Names of the files that a tokenizer cannot lack.
@@ -139,10 +140,10 @@ std::string tokenizerFileName(const std::string &path, const std::string &file) 
 
 std::string tokenizerFolder(const std::string &folder) {
   std::error_code unknown;
-  for (const fs::path &candidate : {fs::path(folder), fs::path(folder) / "model"})
+  for (const std::string &candidate : {folder, files::joined(folder, "model")})
     for (const std::string &name : modelFileNames())
-      if (!folder.empty() && fs::exists(candidate / name, unknown))
-        return candidate.string();
+      if (!folder.empty() && fs::exists(files::joined(candidate, name), unknown))
+        return candidate;
   return "";
 }
 
@@ -154,7 +155,7 @@ Opened openTokenizer(const std::string &path, StatedLength length) {
     return openFolder(path, length);
   fs::path file(path);
   if (file.filename() == "vocab.json" || file.filename() == "merges.txt")
-    return openFiles((fs::path(folderOf(path)) / "vocab.json").string(), partsOfVocabularyAndMerges(folderOf(path)));
+    return openFiles(files::joined(folderOf(path), "vocab.json"), partsOfVocabularyAndMerges(folderOf(path)));
   if (file.filename() == "vocab.txt")
     return openFiles(path, partsOfWordPieceVocabulary(folderOf(path)));
   if (file.extension() == ".json")

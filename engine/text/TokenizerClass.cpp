@@ -1,6 +1,7 @@
 // The classes of transformers/models/auto/tokenization_auto.py, as far as npar reads their files.
 #include "engine/text/TokenizerClass.h"
 
+#include "engine/files/InsideFolder.h"
 #include "engine/text/Fields.h"
 #include "engine/text/JsonFile.h"
 #include "engine/text/Quoted.h"
@@ -14,7 +15,7 @@ namespace npar::engine {
 Status findClass(const std::string &folder, TokenizerConfig &config) {
   namespace fs = std::filesystem;
   std::error_code unknown;
-  std::string path = (fs::path(folder) / "config.json").string();
+  std::string path = files::joined(folder, "config.json");
   if (!config.type.empty() || !fs::exists(path, unknown))
     return {};
   TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::Nowhere));

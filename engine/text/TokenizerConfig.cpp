@@ -1,6 +1,7 @@
 // The files have many other fields, which change no id.
 #include "engine/text/TokenizerConfig.h"
 
+#include "engine/files/InsideFolder.h"
 #include "engine/text/Component.h"
 #include "engine/text/Fields.h"
 #include "engine/text/JsonFile.h"
@@ -128,7 +129,7 @@ Status readOldAdded(const Json &json, TokenizerConfig &config) {
 
 /// Reads a file of the folder, if it is there. Errors name it.
 Status readPart(const std::string &folder, const char *name, Status (*read)(const Json &, TokenizerConfig &), TokenizerConfig &config) {
-  std::string path = (fs::path(folder) / name).string();
+  std::string path = files::joined(folder, name);
   std::error_code unknown;
   if (!fs::exists(path, unknown))
     return {};

@@ -1,6 +1,7 @@
 // Builds what the transformers package builds from the same files.
 #include "engine/text/VocabularyFiles.h"
 
+#include "engine/files/InsideFolder.h"
 #include "engine/text/CharacterNormalizer.h"
 #include "engine/text/CutReader.h"
 #include "engine/text/JsonFile.h"
@@ -13,15 +14,12 @@
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
 namespace npar::engine {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Role = TokenizerConfig::Role;
 
@@ -33,7 +31,7 @@ constexpr ClassTokens bertTokens = {nullptr, nullptr, "[UNK]", "[SEP]", "[PAD]",
 constexpr const char *qwenPattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-std::string inFolder(const std::string &folder, const char *name) { return (fs::path(folder) / name).string(); }
+std::string inFolder(const std::string &folder, const char *name) { return files::joined(folder, name); }
 
 Status unknownClass(const std::string &folder, const std::string &type, const std::string &files, const std::string &known) {
   return tokenizerFailure(inFolder(folder, "tokenizer_config.json"), "its tokenizer_class is " + inQuotes(type) + ": from " + files +

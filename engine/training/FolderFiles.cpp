@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/Manifest.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/InsideFolder.h"
 #include "engine/text/TokenizerFiles.h"
 
 #include <unistd.h>
@@ -16,10 +17,9 @@ FolderFiles filesOfFolder(const std::string &folder) {
   FolderFiles found;
   if (folder.empty())
     return found;
-  // Strings, because an append to a path of libstdc++ that runs out of memory leaves the path broken.
-  const std::string start = folder + (engine::hasManifest(folder) ? "/model/" : "/");
+  const std::string inside = engine::hasManifest(folder) ? files::joined(folder, "model") : folder;
   for (const std::string &name : names) {
-    const std::string path = start + name;
+    const std::string path = files::joined(inside, name);
     if (::access(path.c_str(), F_OK) != 0)
       continue;
     engine::Result<std::vector<uint8_t>> content = files::readFile(path, engine::ManifestFile::largestText);
