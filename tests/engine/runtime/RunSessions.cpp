@@ -96,7 +96,7 @@ int main(int count, char **arguments) {
   std::string copy;
   engine::CheckpointOptions saving;
   saving.retrySeconds = 0.01;
-  saving.texts = {{"note.npar", "# The run was of a compiled program.\n"}}; // tests the writing of a model's texts
+  saving.texts = {{"note.npar", "# This run used a compiled program.\n"}}; // tests the writing of a model's texts
   for (int i = 3; i < count; ++i) {
     std::string word = arguments[i];
     if (word == "in-turns")

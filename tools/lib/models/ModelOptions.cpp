@@ -106,7 +106,7 @@ engine::Status ModelOptions::refuseTextFlags() const {
       option = which;
   if (!option)
     return {};
-  // Which setting: a flag such as --world gives one, too.
+  // Names the setting, because a flag such as --world makes one, too.
   const std::string name = *option == Option::Setting ? nameOf(*option, settings.front()) : nameOf(*option);
   return engine::Status::usage(name + " cannot change a compiled program: give the model file (.npar) instead of '" + model + "'");
 }

@@ -162,7 +162,7 @@ private:
            std::any_of(value.entries.begin(), value.entries.end(), [&](const auto &entry) { return isIn(entry.second); });
   }
 
-  /// A change of a dictionary changes it under its other names too. What contains it becomes unknown.
+  /// A change of a dictionary changes it under its other names too. Its containers become unknown.
   void changeOthers(const std::string &name, const ValuePointer &before, dsl::Location at) {
     const ValuePointer after = result.names[name];
     for (auto &[other, value] : result.names)
