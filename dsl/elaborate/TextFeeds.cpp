@@ -83,6 +83,7 @@ TextFeed TextFeedReader::run(const ast::DataFeed &from, const Node *node) {
     described(*given[0]->value, callee->text, feed);
     break;
   case TextFeedKind::Class:
+    checkOnlyClass(from);
     column(*given[0]->value, feed);
     if (given[1])
       names(*given[1]->value, feed);
@@ -125,6 +126,18 @@ void TextFeedReader::described(const ast::Expression &of, const std::string &wor
   if (of.kind != ast::ExpressionKind::Name || std::none_of(group.feeds.begin(), group.feeds.end(), isTokens))
     reporter.fail(of.location, "'" + word + "' needs the input that encode(...) of this file feeds");
   feed.of = of.text;
+}
+
+/// Checkpoints and predictions have one list of names.
+void TextFeedReader::checkOnlyClass(const ast::DataFeed &from) const {
+  for (const ast::DataFeed &each : group.feeds) {
+    if (&each == &from)
+      return;
+    if (const ast::Expression *callee = calledBy(each.value); callee && callee->text == wordOf(TextFeedKind::Class))
+      reporter.fail(from.input.location,
+                    "one input of a file takes the names of classes, and class(...) feeds '" + each.input.text + "' already",
+                    {"write " + from.input.text + " = number(\"COLUMN\") and the numbers of its classes in that column"});
+  }
 }
 
 void TextFeedReader::column(const ast::Expression &from, TextFeed &feed) {

@@ -23,6 +23,7 @@ public:
 private:
   void tokens(const std::vector<const ast::Argument *> &given, TextFeed &feed);
   void described(const ast::Expression &of, const std::string &word, TextFeed &feed) const;
+  void checkOnlyClass(const ast::DataFeed &from) const;
   void column(const ast::Expression &from, TextFeed &feed);
   void columnsOf(const ast::Expression &from, TextFeed &feed);
   void names(const ast::Expression &from, TextFeed &feed);

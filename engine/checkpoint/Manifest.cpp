@@ -95,6 +95,8 @@ std::string textOf(const ModelCall &call) {
       .raw("texts", lines(call.texts, [](const ManifestFile &file) { return textOf(file); }));
   if (!call.tuned.empty())
     object.raw("tuned_settings", lines(call.tuned, jsonString));
+  if (!call.parts.empty())
+    object.raw("weights_parts", lines(call.parts, jsonString));
   return (call.weights.empty() ? object : object.text("weights", call.weights)).done();
 }
 

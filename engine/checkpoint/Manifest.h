@@ -75,6 +75,7 @@ struct ModelCall {
   std::vector<std::string> tuned;    ///< settings of the plan that the run has chosen by trying (`npar train --tune`)
   std::vector<ManifestFile> texts;   ///< the model's own, what it imports, and small files of the folder of its weights: "model/gpt2.npar"
   std::string weights = {};          ///< file or folder of the weights with which the training began; empty: initial values
+  std::vector<std::string> parts = {}; ///< files or folders that replaced a part of these weights
 };
 
 struct MeshAxisSize {

@@ -183,6 +183,9 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
   call.settings = fields.texts(json, "settings", "a setting"), call.others = fields.texts(json, "other_settings", "a setting");
   if (json.is_object() && json.contains("weights")) // of trainings that began with some; manifests of earlier versions lack it
     call.weights = readable::printableName(fields.text(json, "weights"));
+  if (json.is_object() && json.contains("weights_parts")) // of trainings that began with some
+    for (const std::string &part : fields.texts(json, "weights_parts", "a part"))
+      call.parts.push_back(readable::printableName(part));
   if (json.is_object() && json.contains("tuned_settings")) // manifests of earlier versions lack it
     call.tuned = fields.texts(json, "tuned_settings", "a setting");
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/FileNames.h"
 
+#include <optional>
 #include <set>
 
 namespace npar::engine {
@@ -50,12 +51,23 @@ private:
 };
 
 /// The tensors of each parameter that a store has.
-std::map<const program::Variable *, std::vector<std::string>> tensorsByParameter(const FileNames &names) {
-  std::map<const program::Variable *, std::vector<std::string>> found;
+std::map<const program::Variable *, std::vector<NamedTensor>> tensorsByParameter(const FileNames &names) {
+  std::map<const program::Variable *, std::vector<NamedTensor>> found;
   for (const auto *list : {&names.loaded, &names.same})
     for (const NamedTensor &each : *list)
-      found[each.parameter].push_back(each.name);
+      found[each.parameter].push_back(each);
   return found;
+}
+
+/// The indices of a parameter that a part has; nothing if it has them all.
+std::optional<std::set<int64_t>> someIndices(const program::Variable &parameter, const std::vector<NamedTensor> &tensors) {
+  std::set<int64_t> indices;
+  for (const NamedTensor &each : tensors)
+    if (each.index < 0)
+      return std::nullopt;
+    else
+      indices.insert(each.index);
+  return indices.size() < program::indexedTensor(parameter)->count ? std::optional(indices) : std::nullopt;
 }
 
 Result<StorePointer> replace(const program::Program &program, StorePointer base, StorePointer part) {
@@ -70,10 +82,22 @@ Result<StorePointer> replace(const program::Program &program, StorePointer base,
   std::set<std::string> kept;
   for (const auto &[name, entry] : ofBase)
     kept.insert(name);
-  for (const auto &[parameter, tensors] : tensorsByParameter(namesOf(program, ofBase)))
-    if (replaced.count(parameter))
-      for (const std::string &name : tensors)
-        kept.erase(name);
+  const FileNames namesOfBase = namesOf(program, ofBase);
+  for (const auto &[parameter, tensors] : tensorsByParameter(namesOfBase)) {
+    const auto found = replaced.find(parameter);
+    if (found == replaced.end())
+      continue;
+    const std::optional<std::set<int64_t>> some = someIndices(*parameter, found->second);
+    for (const NamedTensor &each : tensors)
+      if (some && each.index < 0)
+        return Status::badInput(part->description() + " has " + std::to_string(some->size()) + " of the " +
+                                std::to_string(program::indexedTensor(*parameter)->count) + " tensors of parameter '" +
+                                parameter->name()->str() + "', which is one tensor " + quotedName(each.name) + " in " +
+                                base->description() + "\nnpar: help: export all of the parameter: --only '" + parameter->name()->str() +
+                                "'");
+      else if (!some || some->count(each.index))
+        kept.erase(each.name);
+  }
   return StorePointer(std::make_shared<const Replaced>(std::move(base), kept, std::move(part)));
 }
 

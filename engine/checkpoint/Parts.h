@@ -14,7 +14,8 @@ namespace npar::engine {
 std::map<std::string, StoreEntry> weightsOf(const TensorStore &store);
 
 /// `base` with the tensors of the parts, which `openTensorStore` opens, for every parameter that they have; of two parts the later one
-/// counts. Base and parts may have different names for a parameter. A tensor of a part that the program does not know is an error. Without
+/// counts. A part with some tensors of an indexed parameter replaces only these, and is refused if the base has the parameter as one
+/// tensor. Base and parts may have different names for a parameter. A tensor of a part that the program does not know is an error. Without
 /// parts it is `base` itself.
 Result<std::shared_ptr<const TensorStore>> withParts(const program::Program &program, std::shared_ptr<const TensorStore> base,
                                                      const std::vector<std::string> &parts);

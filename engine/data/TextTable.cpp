@@ -6,6 +6,7 @@
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -98,6 +99,16 @@ std::vector<std::string> cut(std::string_view bytes, char separator) {
       return fields;
     at = end + 1;
   }
+}
+
+/// A value of JSON as text. JSON does not distinguish 1 from 1.0, so whole numbers have no point.
+std::string textOf(const Json &value) {
+  if (value.is_string())
+    return value.get<std::string>();
+  constexpr double exact = int64_t{1} << 53;
+  if (const double number = value.is_number_float() ? value.get<double>() : 0.5; std::abs(number) < exact && number == std::trunc(number))
+    return std::to_string(static_cast<int64_t>(number));
+  return value.dump();
 }
 
 /// The members of an object that are no lists or objects; `nested`: the names of the others.
@@ -235,7 +246,7 @@ Result<TextFields> TextTable::fieldsOf(std::string_view bytes, const TextColumns
       if (found == object.end() || found->is_null())
         fields.emplace_back();
       else
-        fields.emplace_back(found->is_string() ? found->get<std::string>() : found->dump());
+        fields.emplace_back(textOf(*found));
     }
     return fields;
   }

@@ -40,6 +40,15 @@ bool stillNamed(int file, const std::string &path) {
   return ::fstat(file, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
+/// Reads a file and asks how much of it is kept: 0 bytes if there is none.
+Result<size_t> keptOf(const std::string &path, const PendingFile::KeptBytes &kept, std::string &text) {
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
+    return size_t{0};
+  TRY(const std::vector<uint8_t> bytes, readFile(path, UINT64_MAX));
+  text.assign(bytes.begin(), bytes.end());
+  return kept(path, text);
+}
+
 } // namespace
 
 PendingFile::PendingFile(const std::string &path)
@@ -118,23 +127,23 @@ std::vector<std::string> PendingFile::abandoned() const {
   return names;
 }
 
-Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> &kept) {
+Result<int> PendingFile::begin(const KeptBytes &kept) {
   if (destination.direct)
     return file;
-  auto textOf = [&](const std::string &name) {
-    Result<std::vector<uint8_t>> bytes = kept ? readFile(name, UINT64_MAX) : std::vector<uint8_t>();
-    return bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
-  };
-  std::string before = textOf(partial);
-  size_t size = kept ? kept(before) : 0; // truncated in place, so a kill cannot lose it
-  if (::ftruncate(file, static_cast<off_t>(size)) != 0 || ::lseek(file, 0, SEEK_END) < 0)
+  size_t inPlace = 0; // truncated in place, so a kill cannot lose it
+  std::string copied; // from PATH
+  if (kept) {
+    TRY(inPlace, keptOf(partial, kept, copied));
+    size_t size = 0;
+    if (inPlace == 0) {
+      TRY(size, keptOf(destination.path, kept, copied));
+    }
+    copied.resize(size);
+  }
+  if (::ftruncate(file, static_cast<off_t>(inPlace)) != 0 || ::lseek(file, 0, SEEK_END) < 0)
     return failure(errno);
-  if (kept && size == 0)
-    before = textOf(destination.path), size = kept(before);
-  else
-    size = 0;
-  for (size_t at = 0; at < size;) {
-    ssize_t got = ::write(file, before.data() + at, size - at);
+  for (size_t at = 0; at < copied.size();) {
+    ssize_t got = ::write(file, copied.data() + at, copied.size() - at);
     if (got < 0 && errno != EINTR)
       return failure(errno);
     at += static_cast<size_t>(std::max<ssize_t>(0, got));

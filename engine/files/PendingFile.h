@@ -29,9 +29,12 @@ public:
   /// Opens and locks the file without changing its content; call it before a long run. An error if the file cannot be written or another
   /// run holds it. `observer` hears what it waits for.
   engine::Status claim(engine::Observer &observer);
+  /// Returns the number of bytes at the beginning of a file that are kept, or why it must stay as it is.
+  using KeptBytes = std::function<engine::Result<size_t>(const std::string &path, const std::string &text)>;
+
   /// Empties the claimed file and returns its descriptor, which this object owns. With `kept` the file keeps a prefix of PATH.partial, or
-  /// else of PATH, and is continued: `kept` gets the text and returns the number of bytes to keep.
-  engine::Result<int> begin(const std::function<size_t(const std::string &)> &kept = nullptr);
+  /// else of PATH, and is continued. An error of `kept` changes nothing.
+  engine::Result<int> begin(const KeptBytes &kept = nullptr);
   engine::Status commit();
 
   /// The path under which the file grows.

@@ -2,22 +2,14 @@
 #include "engine/logging/LogFormat.h"
 
 #include "engine/logging/Json.h"
+#include "engine/readable/CsvRow.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
 namespace npar::engine {
 namespace {
-
-/// Quotes a field that contains a comma, a quote or a line end (RFC 4180).
-std::string field(const std::string &text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string quoted = "\"";
-  for (char letter : text)
-    quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-  return quoted + "\"";
-}
 
 /// Empty where it is not finite.
 std::string number(double value) {
@@ -83,24 +75,27 @@ public:
   }
 
   /// No field of a row has a line end in it, and the head, where names of groups may, is compared whole.
-  size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const override {
+  KeptRows rowsBefore(const std::string &log, const LogShape &shape, int64_t step) const override {
     std::string first = head(shape);
     if (log.compare(0, first.size(), first) != 0)
-      return 0;
+      return {0, first.compare(0, log.size(), log) == 0 ? "" : difference(readable::firstCsvRow(log), columns(shape))};
     size_t size = first.size();
-    std::optional<int64_t> last;
+    RowOrder order(step);
     for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
+      const KeptRows unreadable{size, "the row after byte " + std::to_string(size) + " is not a row of a log"};
       size_t comma = log.find(',', size);
       if (comma >= end || comma == size || comma - size > 18 || log.find_first_not_of("0123456789", size) != comma)
-        return size;
+        return unreadable;
       int64_t number = std::stoll(log.substr(size, comma - size));
       bool trains = log.compare(comma + 1, 6, "train,") == 0;
       bool known = trains || log.compare(comma + 1, 5, "eval,") == 0 || log.compare(comma + 1, 6, "epoch,") == 0 ||
                    log.compare(comma + 1, std::strlen(failedSave) + 1, std::string(failedSave) + ",") == 0;
-      if (trains ? !followsBefore(number, step, last) : !known || number > step)
-        return size;
+      if (!known)
+        return unreadable;
+      if (!order.keeps(number, trains))
+        return {size, order.fault()};
     }
-    return size;
+    return {size};
   }
 
 private:
@@ -127,10 +122,27 @@ private:
     return names;
   }
 
+  /// Names a column that a log and a run do not share.
+  static std::string difference(const std::vector<std::string> &logged, const std::vector<std::string> &names) {
+    auto firstWithout = [](const std::vector<std::string> &some, const std::vector<std::string> &others) {
+      return std::find_if(some.begin(), some.end(), [&](const std::string &name) { return !contains(others, name); });
+    };
+    if (!contains(logged, "step") || !contains(logged, "kind"))
+      return "it does not begin with the columns of a log";
+    if (auto name = firstWithout(names, logged); name != names.end())
+      return "it has no column '" + *name + "', which this run writes";
+    auto name = firstWithout(logged, names);
+    return name == logged.end() ? "its columns have another order" : "it has a column '" + *name + "', which this run does not write";
+  }
+
+  static bool contains(const std::vector<std::string> &names, const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
   static std::string line(const std::vector<std::string> &fields) {
     std::string text;
     for (size_t i = 0; i < fields.size(); ++i)
-      text += (i ? "," : "") + field(fields[i]);
+      text += (i ? "," : "") + readable::csvField(fields[i]);
     return text + "\n";
   }
 

@@ -55,11 +55,14 @@ std::vector<std::pair<std::string, double>> epochValues(const EpochRecord &recor
           {"epoch_" + shape.unit + "_per_second", record.perSecond}};
 }
 
-bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last) {
-  if (row >= step || (last && row != *last + 1))
-    return false;
-  last = row;
-  return true;
+bool RowOrder::keeps(int64_t row, bool trains) {
+  if (!trains || row >= step)
+    return row < step + (trains ? 0 : 1);
+  if (last && row <= *last)
+    why = "step " + std::to_string(row) + " follows step " + std::to_string(*last);
+  else
+    last = row;
+  return why.empty();
 }
 
 namespace {
@@ -91,19 +94,18 @@ public:
     return beginning() + ",\"step\":" + std::to_string(record.step) + ",\"checkpoint_error\":" + jsonString(record.why) + "}\n";
   }
 
-  size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {
-    size_t size = 0;
-    std::optional<int64_t> last;
-    for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
+  KeptRows rowsBefore(const std::string &log, const LogShape &, int64_t step) const override {
+    size_t size = 0, number = 1;
+    RowOrder order(step);
+    for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1, ++number) {
       Json line = Json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
                               /*allow_exceptions=*/false);
       if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
-        return size;
-      auto number = line["step"].get<int64_t>();
-      if (line.contains("loss") ? !followsBefore(number, step, last) : number > step)
-        return size;
+        return {size, "line " + std::to_string(number) + " is not a row of a log"};
+      if (!order.keeps(line["step"].get<int64_t>(), line.contains("loss")))
+        return {size, order.fault()};
     }
-    return size;
+    return {size};
   }
 };
 

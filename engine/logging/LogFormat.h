@@ -75,6 +75,12 @@ struct LogShape {
   bool epochs = false;                    ///< there are rows of epochs
 };
 
+/// The part of a log that a run continues.
+struct KeptRows {
+  size_t bytes = 0;
+  std::string fault = {}; ///< why rows after these, of steps that the run does not repeat, cannot be kept; empty: there are none
+};
+
 /// A format of rows: pure functions to bytes. Rows are complete, except that the last one may be cut off if a run was killed.
 class LogFormat {
 public:
@@ -85,10 +91,10 @@ public:
   virtual std::string row(const LogShape &shape, const EvaluationRecord &record) const = 0;
   virtual std::string row(const LogShape &shape, const EpochRecord &record) const = 0;
   virtual std::string row(const LogShape &shape, const FailedSaveRecord &record) const = 0;
-  /// Bytes of the head and of the rows that come before training step `step`, as far as they are complete and their steps are consecutive.
-  /// An evaluation or the end of an epoch after `step` steps, and a failed save then, are among them. 0 if the log does not have this
-  /// shape.
-  virtual size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const = 0;
+  /// The head and the rows that come before training step `step`. An evaluation or the end of an epoch after `step` steps, and a failed
+  /// save then, are among them. Steps may be missing: a run in between had no log. A log of another shape, a complete row that cannot be
+  /// read and steps that do not ascend are faults.
+  virtual KeptRows rowsBefore(const std::string &log, const LogShape &shape, int64_t step) const = 0;
 };
 
 /// One JSON object per line.
@@ -112,7 +118,19 @@ std::string stepLine(const StepRecord &record, const LogShape &shape = {});
 /// "epoch_seconds", "epoch_tokens_per_second".
 std::vector<std::pair<std::string, double>> epochValues(const EpochRecord &record, const LogShape &shape);
 
-/// True if a row of training step `row` may follow `last` in a log that is cut before `step`; then sets `last` to it.
-bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last);
+/// Finds the row at which a log is cut before a step.
+class RowOrder {
+public:
+  explicit RowOrder(int64_t step) : step(step) {}
+  /// True if the log keeps its next row, which belongs to `row`: the number of a training step, or of steps done.
+  bool keeps(int64_t row, bool trains);
+  /// Why a row that is not kept is one of a step before; empty: it is not.
+  const std::string &fault() const { return why; }
+
+private:
+  int64_t step;
+  std::optional<int64_t> last; ///< training step
+  std::string why;
+};
 
 } // namespace npar::engine

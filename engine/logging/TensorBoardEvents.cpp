@@ -140,23 +140,26 @@ public:
     return event(failed.time, failed.step, values);
   }
 
-  size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {
+  KeptRows rowsBefore(const std::string &log, const LogShape &, int64_t step) const override {
     size_t size = 0;
-    std::optional<int64_t> last;
+    RowOrder order(step);
     while (log.size() - size >= 16) {
       auto length = readAt<uint64_t>(log, size);
       std::string_view bytes = log;
-      if (length > log.size() - size - 16 || readAt<uint32_t>(log, size + 8) != maskedCrc32c(bytes.substr(size, 8)) ||
-          readAt<uint32_t>(log, size + 12 + length) != maskedCrc32c(bytes.substr(size + 12, length)))
-        return size;
+      const KeptRows unreadable{size, "the record after byte " + std::to_string(size) + " is not an event of a log"};
+      if (readAt<uint32_t>(log, size + 8) != maskedCrc32c(bytes.substr(size, 8)))
+        return unreadable;
+      if (length > log.size() - size - 16) // cut off
+        return {size};
       EventHead head;
-      if (!readHead(log, size + 12, size + 12 + length, head) || head.isVersion != (size == 0))
-        return size;
-      if (!head.isVersion && (head.trains ? !followsBefore(head.step, step, last) : head.step > step))
-        return size;
+      if (readAt<uint32_t>(log, size + 12 + length) != maskedCrc32c(bytes.substr(size + 12, length)) ||
+          !readHead(log, size + 12, size + 12 + length, head) || head.isVersion != (size == 0))
+        return unreadable;
+      if (!head.isVersion && !order.keeps(head.step, head.trains))
+        return {size, order.fault()};
       size += 16 + length;
     }
-    return size;
+    return {size};
   }
 
 private:

@@ -7,6 +7,7 @@
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/show/ChunksOfParameters.h"
+#include "engine/show/ParameterBytes.h"
 #include "engine/show/RankList.h"
 #include "engine/show/View.h"
 
@@ -37,19 +38,9 @@ template <typename Cut, typename Visit> void eachSplit(const Cut &cut, Visit vis
   }
 }
 
-/// "parameters", "gradients" or the slot of a state of the optimizer; empty for anything else.
-std::string storedAs(const Variable &variable) {
-  switch (variable.kind()) {
-  case VariableKind::Parameter:
-    return "parameters";
-  case VariableKind::Accumulator:
-    return variable.of() >= 0 ? "gradients" : "";
-  case VariableKind::State:
-    return variable.of() >= 0 ? variable.slot()->str() : "";
-  case VariableKind::Output:
-    break;
-  }
-  return "";
+/// What a variable stores of a parameter; empty for anything else.
+std::string partOfParameter(const Variable &variable) {
+  return variable.kind() == VariableKind::Parameter || variable.of() >= 0 ? storedAs(variable) : "";
 }
 
 /// True if the ranks have more of an accumulator than its piece, which is what the update reduces it to.
@@ -115,7 +106,7 @@ StageLayout stageLayoutOf(const Program &program, uint32_t index) {
   }
   for (const Piece *piece : *rankClass.pieces()) {
     const Variable &variable = *program.variables()->Get(piece->variable());
-    std::string what = storedAs(variable);
+    std::string what = partOfParameter(variable);
     auto place = places.find(variable.kind() == VariableKind::Parameter ? piece->variable() : static_cast<uint32_t>(variable.of()));
     if (what.empty() || place == places.end())
       continue;

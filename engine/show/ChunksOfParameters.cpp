@@ -1,6 +1,8 @@
 // Follows parameters through the operands of fragments.
 #include "engine/show/ChunksOfParameters.h"
 
+#include "engine/program/Steps.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -52,20 +54,6 @@ std::set<uint32_t> readBy(const Fragment &fragment, const Step &step, const Para
   return pieces;
 }
 
-bool usesTheModel(Phase phase) {
-  switch (phase) {
-  case Phase::Forward:
-  case Phase::Backward:
-  case Phase::Weight:
-    return true;
-  case Phase::Prologue:
-  case Phase::Count:
-  case Phase::Update:
-    break;
-  }
-  return false;
-}
-
 } // namespace
 
 std::vector<std::vector<uint32_t>> chunksOfParameters(const Program &program, const RankClass &rankClass) {
@@ -85,7 +73,7 @@ std::vector<std::vector<uint32_t>> chunksOfParameters(const Program &program, co
   std::vector<std::set<uint32_t>> chunks(rankClass.pieces()->size());
   for (const Fragment *fragment : *rankClass.fragments())
     for (const Step *step : *fragment->steps())
-      if (usesTheModel(fragment->phase()))
+      if (program::isWork(fragment->phase()))
         for (uint32_t piece : readBy(*fragment, *step, places, 0, step->inputs()))
           chunks[piece].insert(fragment->chunk());
   std::vector<std::vector<uint32_t>> result;

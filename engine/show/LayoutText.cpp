@@ -295,7 +295,7 @@ std::string rankLayoutText(const Layout &layout, int64_t rank) {
   text += "\n" + line("stored", "type", "rectangle", "elements", "bytes", "");
   for (const StoredRow &row : rows)
     text += line(row.stored->name, row.stored->type, row.rectangle, row.elements, std::to_string(row.stored->bytes),
-                 row.stored->reducedLater ? "  more until the update" : "");
+                 row.stored->reducedLater ? "  larger until the update" : "");
   return text;
 }
 

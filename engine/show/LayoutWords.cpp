@@ -35,7 +35,7 @@ std::string shareText(const Layout &layout, const ParameterLayout &parameter, co
       ranks *= layout.axes[axis].size;
     std::string text = stored.shares.empty() ? "all" : fmt::format("1/{} {{{}}}", ranks, axesNames(layout, stored.shares));
     if (stored.reducedLater)
-      text = stored.shares.empty() ? "more, then all" : "all, then " + text;
+      text = stored.shares.empty() ? "larger, then all" : "all, then " + text;
     if (std::find(texts.begin(), texts.end(), text) == texts.end())
       texts.push_back(text);
   }

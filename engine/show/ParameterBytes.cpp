@@ -16,10 +16,7 @@ using readable::TableRow;
 
 using namespace npar::program;
 
-namespace {
-
-/// The line that a variable counts for; empty if it is not state of the model.
-std::string lineOf(const Variable &variable) {
+std::string storedAs(const Variable &variable) {
   switch (variable.kind()) {
   case VariableKind::Parameter:
     return "parameters";
@@ -32,6 +29,8 @@ std::string lineOf(const Variable &variable) {
   }
   return "";
 }
+
+namespace {
 
 /// Adds a type to a list such as "F32+BF16", once.
 void addType(std::string &types, ElementType type) {
@@ -50,7 +49,7 @@ std::vector<ParameterBytes> parameterBytesOf(const Program &program, const RankC
   std::vector<ParameterBytes> lines = {{"parameters", "", 0, 0}, {"gradients", "", 0, 0}};
   for (const Piece *piece : *rankClass.pieces()) {
     const Variable &variable = *program.variables()->Get(piece->variable());
-    std::string name = lineOf(variable);
+    std::string name = storedAs(variable);
     if (name.empty())
       continue;
     auto line = std::find_if(lines.begin(), lines.end(), [&](const ParameterBytes &one) { return one.what == name; });

@@ -2,6 +2,7 @@
 
 #include "engine/files/Ending.h"
 #include "engine/json/Json.h"
+#include "engine/readable/CsvRow.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +14,6 @@ using engine::Result;
 using engine::Status;
 
 namespace {
-
-/// A field of a CSV file, in quotes where RFC 4180 needs them.
-std::string csvField(const std::string &text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string quoted = "\"";
-  for (char c : text)
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 /// The probability of the largest of some scores, by softmax, and its place. Nothing if a score is not finite.
 std::optional<std::pair<int64_t, double>> likeliest(const double *scores, uint64_t count) {
@@ -122,9 +113,10 @@ Status LabelFile::add(const PredictedLabel &label) {
       row = label.texts.size() > 1 ? "sample,name,label,probability,text,pair\n"
             : label.texts.empty()  ? "sample,name,label,probability\n"
                                    : "sample,name,label,probability,text\n";
-    row += fmt::format("{},{},{},{:.6g}", label.sample, csvField(label.name), csvField(labelText(label)), label.probability);
+    row += fmt::format("{},{},{},{:.6g}", label.sample, readable::csvField(label.name), readable::csvField(labelText(label)),
+                       label.probability);
     for (const std::string &text : label.texts)
-      row += "," + csvField(text);
+      row += "," + readable::csvField(text);
   }
   row += '\n';
   TRY_STATUS(file.write(offset, row.data(), row.size()));

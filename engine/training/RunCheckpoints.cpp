@@ -128,7 +128,7 @@ void RunCheckpoints::keepTokenizer(const std::string &path) {
   }
 }
 
-void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
+void RunCheckpoints::keepModel(KeptModel model, const std::string &weights, const std::vector<std::string> &parts) {
   options.texts = std::move(model.texts), options.call = std::move(model.call);
   constants = std::move(model.constants);
   std::string folder = startFolder(weights);
@@ -136,6 +136,9 @@ void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
     if (auto checkpoint = engine::openCheckpointStore(weights); checkpoint.ok())
       folder = (*checkpoint)->folder();
   options.call.weights = readable::printableName(origin ? origin->manifest.call.weights : folder);
+  options.call.parts.clear();
+  for (const std::string &part : origin ? origin->manifest.call.parts : parts)
+    options.call.parts.push_back(readable::printableName(part));
   FolderFiles others = filesOfFolder(folder);
   for (auto &file : others.files) // a text of the model may have such a name
     if (std::none_of(options.texts.begin(), options.texts.end(), [&](const auto &text) { return text.first == file.first; }))

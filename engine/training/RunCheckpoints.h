@@ -51,7 +51,8 @@ public:
   engine::Status choose(job::Processes &processes);
   /// Keeps the model's texts in every checkpoint, with config.json and tokenizer (FolderFiles.h) of the folder `weights`, which may be a
   /// checkpoint; a resumed training keeps those of its checkpoint. Call it after `choose`.
-  void keepModel(KeptModel model, const std::string &weights);
+  /// `parts`: what replaced a part of the weights.
+  void keepModel(KeptModel model, const std::string &weights, const std::vector<std::string> &parts = {});
   /// Keeps the files of the tokenizer with which texts are read, in place of one from the folder of the weights. Call it after `keepModel`.
   void keepTokenizer(const std::string &path);
 

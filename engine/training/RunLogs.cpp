@@ -19,6 +19,11 @@ std::string fileOf(const std::string &path) {
   return folder ? path + (path.back() == '/' ? "" : "/") + "events.out.tfevents.npar" : path;
 }
 
+Status cannotContinue(const std::string &path, const std::string &why) {
+  return Status::badInput("the log '" + path + "' cannot be continued: " + why +
+                          "\nnpar: help: resume with --log and another file, or move this one away");
+}
+
 } // namespace
 
 RunLogs::RunLogs(const std::vector<std::string> &paths) {
@@ -61,7 +66,10 @@ std::vector<std::string> RunLogs::fresh() const {
 
 Status RunLogs::begin(const engine::LogShape &shape, int64_t firstStep) {
   for (Log &log : logs) {
-    auto before = [&](const std::string &text) { return engine::logFormatOf(log.path).bytesBefore(text, shape, firstStep); };
+    auto before = [&](const std::string &path, const std::string &text) -> Result<size_t> {
+      const engine::KeptRows kept = engine::logFormatOf(log.path).rowsBefore(text, shape, firstStep);
+      return kept.fault.empty() ? Result<size_t>(kept.bytes) : cannotContinue(path, kept.fault);
+    };
     Result<int> descriptor = firstStep > 0 ? log.file->begin(before) : log.file->begin();
     if (!descriptor.ok())
       return descriptor.status();

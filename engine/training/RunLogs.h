@@ -30,7 +30,7 @@ public:
   /// Makes this process write nothing: later records are dropped.
   void leave() { logs.clear(), folders.clear(); }
 
-  /// Empties the files, except for the rows of steps before `firstStep`.
+  /// Empties the files, except for the rows of steps before `firstStep`. A file with such rows that it could not keep is an error.
   engine::Status begin(const engine::LogShape &shape, int64_t firstStep);
   /// Appends a record to all files. `Record`: a type of record that engine::StepLog takes.
   template <typename Record> engine::Status append(const Record &record) {

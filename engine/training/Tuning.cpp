@@ -38,16 +38,16 @@ size_t fastestOf(const std::vector<TunedTime> &times) {
   return isFaster ? static_cast<size_t>(best - times.begin()) : 0;
 }
 
-Status Tuning::planFor(int64_t steps) {
+Status Tuning::planFor(int64_t steps, const std::string &lengthFlag) {
   if (!wanted())
     return {};
   const auto count = static_cast<int64_t>(programs.size());
   turns = std::min(steps / count - 1, mostTurns);
   if (turns < leastTurns)
     return Status::badInput(
-        fmt::format("tuning compares {} programs in {} steps at least, but this run has {}\nnpar: help: give more --steps, or "
+        fmt::format("tuning compares {} programs in {} steps at least, but this run has {}\nnpar: help: give more {}, or "
                     "leave out --tune",
-                    count, count * (leastTurns + 1), steps));
+                    count, count * (leastTurns + 1), steps, lengthFlag));
   seconds.resize(programs.size());
   return {};
 }

@@ -41,7 +41,7 @@ public:
 
   bool wanted() const { return programs.size() > 1; }
   /// Chooses the number of turns for a run of `steps` steps. BadInput if there are too few.
-  engine::Status planFor(int64_t steps);
+  engine::Status planFor(int64_t steps, const std::string &lengthFlag = "--steps");
   /// The programs other than the training's own, for which its session must have room.
   std::vector<program::ProgramPointer> guests() const;
   /// Starts a session for each of them in the memory of `host`, the training's own. Call it before parameters are loaded.

@@ -3,11 +3,13 @@ rates, as transformers itself reads them (tests/reference/huggingface_runs.py)."
 
 import json
 import math
+import pathlib
 import re
 
 from driver import LONG, REFERENCE, DriverTest
 
 MACHINE = ("--machine", "dgx-a100")
+SMALL = (*MACHINE, "--model-config", pathlib.Path(__file__).resolve().parent / "foreign" / "small.json")
 GPT2 = "run_clm.py --model_name_or_path openai-community/gpt2 --do_train --output_dir out"
 
 
@@ -166,6 +168,28 @@ class HuggingFaceTest(DriverTest):
         self.assertIn("    epochs 4.5\n    optimizer AdamW(lr = cosine(peak = 5e-05, warmup = 0.1 run, steps = 1 run, final = 0)", plan)
         self.assertIn("nothing is dropped out", plan)
         self.assertIn("lr = constant(peak = 5e-05, warmup = 0.2 run)", self.plan(f"python {GPT2} --lr_scheduler_type constant_with_warmup --warmup_steps 0.2\n"))
+
+    def test_short_names(self):
+        """argparse takes the beginning of a flag's name for the whole."""
+        clm = "torchrun --nproc_per_node 2 run_clm.py --per_device_train_batch_size 1 "
+        (self.folder / "run.sh").write_text(clm + "--grad 2 --bf 1\n")
+        error = self.npar("simulate", "--from", "run.sh", *SMALL, code=1).error
+        self.assertIn("'--grad' is short for --gradient_accumulation_steps, --gradient_checkpointing or --gradient_checkpointing_kwargs: write the whole name", error)
+        self.assertIn("'--bf' is short for --bf16: write the whole name", error)
+        (self.folder / "own.sh").write_text(clm.replace("run_clm.py", "mine.py") + "--grad all\n")
+        self.assertIn("--grad all: npar does not know this setting; write the whole name if it is short for --gradient_accumulation_steps", self.npar("simulate", "--from", "own.sh", *SMALL).output)
+
+    def test_python(self):
+        """The call in a Python file and the flags of a command are the same run."""
+        (self.folder / "run.sh").write_text("torchrun --nproc_per_node 2 mine.py --per_device_train_batch_size 2 --learning_rate 1e-4 --bf16 --max_steps 9\n")
+        for name in ("TrainingArguments", "Seq2SeqTrainingArguments"):
+            (self.folder / "run.py").write_text(f"from transformers import {name}\n\nbatch = 2\narguments = {name}(\n    output_dir='out', per_device_train_batch_size=batch, learning_rate=1e-4,\n    bf16=True, max_steps=9,\n)\n")
+            plans = [self.npar("simulate", "--from", file, *SMALL, "--world", 2, "--print-plan").output for file in ("run.sh", "run.py")]
+            self.assertEqual(*([line for line in plan.splitlines() if not line.startswith("#")] for plan in plans))
+        (self.folder / "run.py").write_text("from transformers import TrainingArguments\na = TrainingArguments(output_dir='a', per_device_train_batch_size=size())\n")
+        self.assertIn("run.py:2:", self.npar("simulate", "--from", "run.py", *SMALL, "--world", 2, code=1).error)
+        (self.folder / "run.py").write_text("from transformers import TrainingArguments\n" + "a = TrainingArguments(output_dir='a', per_device_train_batch_size=1)\n" * 2)
+        self.assertIn("run.py:2:5: error: this file makes the Trainer's arguments 2 times: line 2 and line 3", self.npar("simulate", "--from", "run.py", *SMALL, "--world", 2, code=1).error)
 
     def test_what_is_left(self):
         run = self.read(f"python {GPT2} --label_smoothing_factor 0.1 --optim adafactor --lr_scheduler_type inverse_sqrt --report_to wandb --logging_steps 5 --torch_compile True "

@@ -165,6 +165,9 @@ class SageMakerTest(DriverTest):
         (self.folder / "job.py").write_text(text)
         run = self.npar_json("simulate", "--from", "job.py", *MACHINE)["from"]
         self.assertEqual((run["model"]["depth"], run["batch"], run["micro"]), ("12", 32, 1))
+        # Later calls replace arguments.
+        (self.folder / "job.py").write_text(text + "smd_mp_estimator.set_hyperparameters(per_device_train_batch_size=16)\n")
+        self.assertEqual(self.npar_json("simulate", "--from", "job.py", *MACHINE)["from"]["batch"], 64)
 
 
 if __name__ == "__main__":

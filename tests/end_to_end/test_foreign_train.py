@@ -46,6 +46,18 @@ class ForeignTrainTest(TcpTest):
         self.assertIn("no data: give --data", self.npar("train", "--from", self.script(), "--steps", 1, code=2).error)
         self.assertIn("--nearest-model needs --from FILE", self.npar("train", "mlp", "--nearest-model", "--random-data", code=2).error)
 
+    def test_it_saves_and_evaluates_as_the_file_says(self):
+        script = self.script("--train-iters 4 --save there --save-interval 2 --eval-interval 3")
+        self.npar("train", "--from", script, "--random-data", "--threads", 1, "--checkpoint", "kept", "--quiet")
+        self.assertEqual(sorted(path.name for path in (self.folder / "kept").glob("step-*")), ["step-2", "step-4"])
+        error = self.npar("train", "--from", script, code=2).error
+        self.assertIn("'train.sh': it saves checkpoints to 'there': give --checkpoint DIR", error)
+        self.assertIn("'train.sh': it evaluates while it trains: give --eval-data FILE and --eval-every N", error)
+        (self.folder / "run.toml").write_text('[model]\nname = "llama3"\nflavor = "debugmodel"\n[training]\nlocal_batch_size = 8\nseq_len = 16\nsteps = 3\n[checkpoint]\nenable = true\nfolder = "there"\n[validation]\nenable = true\n')
+        error = self.npar("train", "--from", "run.toml", "--world", 1, code=2).error
+        self.assertIn("'run.toml': it saves checkpoints to './outputs/there': give --checkpoint DIR", error)
+        self.assertIn("'run.toml': it evaluates while it trains: give --eval-data FILE and --eval-every N", error)
+
     def test_a_file_without_devices_takes_the_processes(self):
         config = ["--model-config", FILES / "small.json", "--set", "length=16", "--set", "vocab=64"]
         (self.folder / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 2, "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}\n')

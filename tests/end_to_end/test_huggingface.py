@@ -392,6 +392,14 @@ class ExportTest(DriverTest):
         self.assert_same(self.folder / "merged", tensors_in(self.folder / "exported"))
         generated = [self.npar_json("generate", *model, "--prompt-tokens", "1,2,3", "--count", 5, "--quiet")["tokens"] for model in (["run"], [base, "--weights-part", "part"], ["merged"])]
         self.assertEqual(generated[1:], generated[:1] * 2)
+        # A part on top of a part names both.
+        more = [base, "--weights-part", "part"]
+        self.npar(*train, "tuned", *PLANS["dp pp tp"], "--weights", *more, "--steps", 1, "--checkpoint", "second")
+        for source, output in ((more, "again"), (["second"], "top")):
+            self.export(source[0], output, *source[1:], "--only", "h.1.mlp.*")
+            note = json.loads((self.folder / output / "part.json").read_text())
+            self.assertEqual((note["base"], note["base_parts"]), (str(base), ["part"]))
+            self.assertIn("npar export BASE --weights-part part --weights-part FOLDER -o WHOLE", note["use"])
         error = self.npar("export", "run", "--only", "h.1.mlp.c_fc.*", "--output", "less").error
         self.assertIn("warning: 2 parameters were trained and not exported, such as 'h.1.mlp.c_proj.", error)
         whole = self.export("run", "all", "--only", "*")
@@ -404,6 +412,20 @@ class ExportTest(DriverTest):
             ([*train, "still", "--weights", base, "--weights-part", FOLDERS / "llama"], 1, "cannot be a part of the model, which has no parameter for its tensor 'model."),
         ):
             self.assertIn(said, self.npar(*command, code=code).error)
+
+    def test_a_part_with_some_experts(self):
+        """A part with some of the tensors that together are one parameter replaces only these."""
+        sizes = settings({"vocab": 32, "context": 16, "width": 16, "mlp": 8, "heads": 2, "kv_heads": 1, "head_dim": 8, "depth": 1, "experts": 4, "chosen": 2}, length=8)
+        self.npar("run", "mixtral", "--plan", "none", *sizes, *settings(batch=2), "--random-data", "--steps", 1, "--checkpoint", "run", "--quiet")
+        self.export("run", "whole")
+        name = "model.layers.0.block_sparse_moe.experts.2.w1.weight"
+        expected = tensors_in(self.folder / "whole")
+        kind, shape, data = expected[name]
+        expected[name] = (kind, shape, bytes(reversed(data)))
+        header = json.dumps({name: {"dtype": kind, "shape": shape, "data_offsets": [0, len(data)]}}).encode()
+        (self.folder / "part.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + expected[name][2])
+        self.export("whole", "merged", "--weights-part", "part.safetensors")
+        self.assert_same(self.folder / "merged", expected)
 
     def test_list(self):
         """A line for each configuration, with the number of parameters; names select a model, a family or a configuration, and a file of one's own."""

@@ -53,12 +53,12 @@ class JobVariablesTest(DriverTest):
     def test_nothing_is_ignored(self):
         for variables, message in (
             ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2"}, "npar: error: horovodrun has started 2 processes (HOROVOD_RANK=0, HOROVOD_SIZE=2)"),
+            ({"WORLD_SIZE": "2"}, "npar: error: WORLD_SIZE is 2, so this is one of several processes, but RANK, MASTER_ADDR, MASTER_PORT are not set"),
+            ({"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "a"}, "npar: error: WORLD_SIZE is 2, so this is one of several processes, but MASTER_PORT is not set"),
             ({"TF_CONFIG": '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "ps", "index": 0}}'}, "npar: error: TF_CONFIG has parameter servers (`ps`)"),
             ({"SM_HOSTS": '["a", "b"]', "SM_CURRENT_HOST": "a", "RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "of torchrun (process 0 of 3) and of SageMaker (process 0 of 2)"),
         ):
             result = self.npar(*self.run_of, "--set", "mesh.dp=1", env={**os.environ, **variables}, code=1)
             self.assertIn(message, result.error)
             self.assertIn("--alone", result.error)
-        result = self.npar(*self.run_of, "--set", "mesh.dp=1", env={**os.environ, "RANK": "0", "WORLD_SIZE": "2"})
-        self.assertIn("this process works alone, although RANK=0 and WORLD_SIZE=2 are set", result.error)
         self.npar(*self.run_of, "--set", "mesh.dp=1", "--alone", env={**os.environ, "HOROVOD_RANK": "0", "HOROVOD_SIZE": "2"})

@@ -77,8 +77,8 @@ def lines(path):
 
 
 class LogsTest(DriverTest):
-    def run_logged(self, *flags, **options):
-        (self.folder / "ruled.npar").write_text(RULES)
+    def run_logged(self, *flags, rules=RULES, **options):
+        (self.folder / "ruled.npar").write_text(rules)
         return self.npar("run", "ruled.npar", "--plan", "none", *settings(SIZES), "--random-data", "--quiet", *flags, **options)
 
     def test_all_formats_say_the_same(self):
@@ -138,6 +138,25 @@ class LogsTest(DriverTest):
         self.assertEqual([entry["step"] for entry in lines(self.folder / "log.jsonl")], list(range(steps)))
         self.assertEqual([int(row["step"]) for row in rows(self.folder / "log.csv")], list(range(steps)))
         self.assertEqual([step for step, _ in events(self.folder / EVENTS)], list(range(steps)))
+
+    def test_a_log_that_cannot_be_continued_keeps_its_rows(self):
+        """Rows that a resumed run cannot keep stop it before it changes a file."""
+        run = ["--checkpoint", "run", "--resume"]
+        self.run_logged(*run, "--steps", 1, "--log", "log.csv", "--log", "log.jsonl")
+        self.run_logged(*run, "--steps", 2)
+        for steps in (3, 4):
+            self.run_logged(*run, "--steps", steps, "--log", "log.jsonl")
+        self.assertEqual([entry["step"] for entry in lines(self.folder / "log.jsonl")], [0, 2, 3])  # the run of step 1 had no log
+        (self.folder / "blog.jsonl").write_text("what I learned\n")
+        before = {path: path.read_bytes() for path in self.folder.glob("*log*")}
+        for flags, why in (
+            (["--log", "log.csv"], "log.csv' cannot be continued: it has no column 'grad_norm biases', which this run writes"),
+            (["--log", "blog.jsonl"], "blog.jsonl' cannot be continued: line 1 is not a row of a log"),
+        ):
+            result = self.run_logged(*run, "--steps", 5, *flags, rules=RULES.replace("biases, all", "biases"), code=1)
+            self.assertIn(why, result.error)
+            self.assertIn("npar: help: resume with --log and another file", result.error)
+            self.assertEqual({path: path.read_bytes() for path in self.folder.glob("*log*")}, before)
 
     def test_bad_paths_are_found_before_the_first_step(self):
         for flags, code, message in (

@@ -104,6 +104,10 @@ class TuningTest(TcpTest):
     def test_too_few_steps(self):
         found = self.npar("train", *self.model(), "--steps", 7, "--tune", "buckets", code=1)
         self.assertRegex(found.error, r"tuning compares \d+ programs in \d+ steps at least, but this run has 7")
+        self.assertIn("give more --steps, or leave out --tune", found.error)
+        self.text_file(size=300)
+        found = self.npar("train", *self.model()[:-1], "--data", "text.txt", "--tokens", "bytes", "--epochs", 1, "--tune", "buckets", code=1)
+        self.assertIn("give more --epochs, or leave out --tune", found.error)
 
     def test_the_setting(self):
         """`--set bucket=...` replaces the plan's."""

@@ -177,6 +177,16 @@ std::string baseOf(const ExportFlags &flags, const engine::TensorStore &store) {
   return checkpoint ? checkpoint->manifest().call.weights : flags.source;
 }
 
+/// The parts that replace some of the base's weights.
+std::vector<std::string> partsOfBase(const ExportFlags &flags, const engine::TensorStore &store) {
+  auto *checkpoint = dynamic_cast<const engine::CheckpointStore *>(&store);
+  std::vector<std::string> parts;
+  if (checkpoint && flags.base.empty())
+    parts = checkpoint->manifest().call.parts;
+  parts.insert(parts.end(), flags.parts.begin(), flags.parts.end());
+  return parts;
+}
+
 /// The tokenizer's files of the source.
 std::vector<std::pair<std::string, std::string>> tokenizerOf(const ExportFlags &flags) {
   std::error_code error;
@@ -273,7 +283,8 @@ ExitCode runExport(ExportFlags flags) {
     return tensors.code();
   if (const size_t all = countOf(*weights); tensors->size() < all) {
     warnOfTrained(flags, **store);
-    foreign::PartNote note{model->program.model.name, config->family, baseOf(flags, **store), flags.only, tensors->size(), all};
+    foreign::PartNote note{
+        model->program.model.name, config->family, baseOf(flags, **store), partsOfBase(flags, **store), flags.only, tensors->size(), all};
     return write(flags, weights->store(), *tensors, {{foreign::PartNote::fileName, note.text()}});
   }
   engine::Result<foreign::ConfigText> text =

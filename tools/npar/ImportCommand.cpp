@@ -19,6 +19,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -35,6 +36,7 @@ namespace fs = std::filesystem;
 struct ImportFlags {
   std::string source, output;
   foreign::ImportOptions options;
+  std::vector<std::string> settings; ///< `key=value`, which replace those of the configuration
   bool list = false, json = false;
 };
 
@@ -174,9 +176,24 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
   return ExitCode::Good;
 }
 
+/// Replaces settings of a configuration by those of the command line.
+ExitCode replaceSettings(const std::vector<std::string> &given, foreign::ImportedConfig &config) {
+  for (const std::string &setting : given) {
+    const auto pair = models::settingOf(setting);
+    if (!pair)
+      return fail(ExitCode::Usage, "--set needs KEY=VALUE, such as 'task=classify', not '" + setting + "'");
+    auto known = std::find_if(config.settings.begin(), config.settings.end(), [&](const auto &each) { return each.first == pair->first; });
+    if (known == config.settings.end())
+      config.settings.push_back(*pair);
+    else
+      known->second = pair->second;
+  }
+  return ExitCode::Good;
+}
+
 ExitCode runImport(const ImportFlags &flags) {
-  if (flags.list && !(flags.output.empty() && flags.options.text.empty() && flags.options.ignored.empty()))
-    return fail(ExitCode::Usage, "--list reads no configuration: leave out -o, --model and --ignore-key");
+  if (flags.list && !(flags.output.empty() && flags.options.text.empty() && flags.options.ignored.empty() && flags.settings.empty()))
+    return fail(ExitCode::Usage, "--list reads no configuration: leave out -o, --model, --set and --ignore-key");
   if (flags.list)
     return printModels(flags.source, flags.json);
   if (flags.source.empty())
@@ -187,11 +204,13 @@ ExitCode runImport(const ImportFlags &flags) {
                                                             : foreign::importConfig(flags.source, terminal(), flags.options));
   if (!config.ok())
     return config.code();
+  if (ExitCode code = replaceSettings(flags.settings, *config); code != ExitCode::Good)
+    return code;
   ModelOptions model;
   model.model = config->model;
   Outcome<ElaboratedModel> elaborated = reported(models::elaborateParameters(model, terminal(), config->settings));
   if (!elaborated.ok())
-    printRemark("this follows from the values of '" + flags.source + "'");
+    printRemark("this follows from the values of '" + flags.source + "'" + (flags.settings.empty() ? "" : " and --set"));
   if (!elaborated.ok())
     return elaborated.code();
   std::optional<FoundWeights> weights;
@@ -233,6 +252,11 @@ Command addImportCommand(CLI::App &driver) {
       ->check(notEmpty());
   app->add_option("--ignore-key", flags->options.ignored, "leave a key of the configuration out, with everything in it (may be repeated)")
       ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--set", flags->settings,
+                  "replace a setting of the configuration, such as task=classify for weights of a masked language model (may be repeated)")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("-o,--output", flags->output,

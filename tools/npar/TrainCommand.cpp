@@ -311,7 +311,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     ModelOrigin origin;
     Result<ProgramPointer> made = models::loadModel(model, files, terminal(), /*withoutKernels=*/false, &origin);
     if (origin.texts)
-      checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)), flags.weights);
+      checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)), flags.weights, flags.parts);
     if (!origin.batch.empty() && !flags.quiet)
       printRemark(origin.batch);
     return made;

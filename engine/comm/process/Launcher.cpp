@@ -138,14 +138,46 @@ Status refuseOthers(const Environment &environment) {
   return {};
 }
 
-/// The message for a process without a launcher.
+/// Why a process without a launcher is one of several, by a variable without the others that it needs; empty: it is not.
+std::string whyIncomplete(const Environment &environment) {
+  struct Claim {
+    const char *variable;
+    uint32_t alone; ///< the largest value of a process that works alone
+    std::vector<const char *> needs;
+  };
+  const std::vector<const char *> ofJob = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  for (const Claim &claim : std::initializer_list<Claim>{
+           {ofTorchrun.processes, 1, ofJob},
+           {ofTorchrun.process, 0, ofJob},
+           {"LOCAL_WORLD_SIZE", 1, ofJob},
+           {"LOCAL_RANK", 0, ofJob},
+           {ofOpenMpi.processes, 1, {ofOpenMpi.process}},
+           {ofOpenMpi.process, 0, {ofOpenMpi.processes}},
+           {ofPmi.processes, 1, {ofPmi.process}},
+           {ofPmi.process, 0, {ofPmi.processes}},
+           {"HOROVOD_SIZE", 1, {"HOROVOD_RANK"}},
+           {"HOROVOD_RANK", 0, {"HOROVOD_SIZE"}},
+       }) {
+    const char *value = environment(claim.variable);
+    std::optional<uint32_t> number = value ? numberIn(value) : std::nullopt;
+    if (!number || *number <= claim.alone)
+      continue;
+    std::string missing;
+    for (const char *needed : claim.needs)
+      if (const char *given = environment(needed); !given || !*given)
+        missing += (missing.empty() ? "" : ", ") + std::string(needed);
+    if (!missing.empty())
+      return std::string(claim.variable) + " is " + value + ", so this is one of several processes, but " + missing +
+             (missing.find(',') == std::string::npos ? " is" : " are") +
+             " not set: set what is missing in each process, start npar with torchrun or mpiexec, or with --alone to run this "
+             "process by itself";
+  }
+  return {};
+}
+
 Launch withoutLauncher(const Environment &environment) {
   Launch launch;
-  const char *process = environment(ofTorchrun.process), *processes = environment(ofTorchrun.processes);
-  std::optional<uint32_t> count = processes ? numberIn(processes) : std::nullopt;
-  if (process && numberIn(process) && count && *count > 1)
-    launch.remark = std::string("this process works alone, although RANK=") + process + " and WORLD_SIZE=" + processes +
-                    " are set: a job over TCP needs MASTER_ADDR and MASTER_PORT too";
+  launch.incomplete = whyIncomplete(environment);
   return launch;
 }
 

@@ -23,7 +23,7 @@ struct Launch {
   std::string addressFrom; ///< the variable that has it,
   uint16_t port = 0;       ///< the port where it listens,
   std::string run;         ///< and a name that distinguishes jobs at that port
-  std::string remark;      ///< what the user should know about variables that do not count; empty: nothing
+  std::string incomplete;  ///< why a process without launcher must not train alone: variables of a job are missing; empty: it may
 
   bool isAlone() const { return processes == 1; }
 };
@@ -45,7 +45,8 @@ struct Launch {
 /// A shell inside of an allocation (salloc, a batch script) has variables of the job, such as SLURM_NTASKS, but no step of its own, and
 /// counts as a plain shell. Refuses several tasks that srun started without PMI, because no MPI could join them; several processes of a
 /// launcher whose variables do not tell where process 0 is (horovodrun, jsrun and others); variables of two launchers that both started
-/// several processes; and values that are not a valid rank and number of processes.
+/// several processes; and values that are not a valid rank and number of processes. Variables of one of several processes without those
+/// that it needs to find the others, such as WORLD_SIZE=4 without RANK, make a launch `incomplete`.
 Result<Launch> findLaunch(const Environment &environment);
 
 } // namespace npar::engine

@@ -71,6 +71,7 @@ void expectRefused(const Variables &variables, const std::string &words) {
   EXPECT_NE(launch.status().message().find("--alone"), std::string::npos) << launch.status().message();
 }
 
+const Variables sageMaker = {{"SM_HOSTS", R"(["algo-1","algo-2"])"}, {"SM_CURRENT_HOST", "algo-2"}, {"SM_NUM_GPUS", "8"}};
 const Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
 
 TEST(Launcher, TorchrunSaysWhereProcessesMeet) {
@@ -87,11 +88,42 @@ TEST(Launcher, TorchrunSaysWhereProcessesMeet) {
   EXPECT_EQ(launchIn(agent)->run, "seven");
   EXPECT_EQ(launchIn(agent + Variables{{"NPAR_PORT", "7000"}})->port, 7000);
   EXPECT_EQ(launchIn(step + torchrun)->mpi, "tcp") << "within a step of Slurm that has no PMI";
-  EXPECT_TRUE(launchIn({{"RANK", "1"}, {"WORLD_SIZE", "4"}})->isAlone()) << "variables that many set for something else";
-  EXPECT_NE(launchIn({{"RANK", "1"}, {"WORLD_SIZE", "4"}})->remark.find("needs MASTER_ADDR and MASTER_PORT"), std::string::npos);
-  EXPECT_EQ(launchIn({{"RANK", "0"}, {"WORLD_SIZE", "1"}})->remark, "");
   // A script that sets them from an MPI's.
   EXPECT_EQ(launchIn(hydra + Variables{{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "1"}})->mpi, "mpich");
+}
+
+void expectIncomplete(const Variables &variables, const std::string &words) {
+  Result<Launch> launch = launchIn(variables);
+  ASSERT_TRUE(launch.ok()) << launch.status().message();
+  EXPECT_NE(launch->incomplete.find(words), std::string::npos) << launch->incomplete;
+  EXPECT_NE(launch->incomplete.find("--alone"), std::string::npos) << launch->incomplete;
+}
+
+// A process that is one of several must not train alone because some of its variables are missing.
+TEST(Launcher, IncompleteVariablesAreNamed) {
+  expectIncomplete({{"WORLD_SIZE", "4"}},
+                   "WORLD_SIZE is 4, so this is one of several processes, but RANK, MASTER_ADDR, MASTER_PORT are not set");
+  expectIncomplete({{"RANK", "1"}}, "RANK is 1, so this is one of several processes, but WORLD_SIZE, MASTER_ADDR, MASTER_PORT are not set");
+  expectIncomplete({{"RANK", "0"}, {"WORLD_SIZE", "4"}}, "MASTER_ADDR, MASTER_PORT are not set");
+  expectIncomplete({{"LOCAL_RANK", "3"}}, "LOCAL_RANK is 3");
+  expectIncomplete({{"LOCAL_WORLD_SIZE", "2"}}, "LOCAL_WORLD_SIZE is 2");
+  for (const char *missing : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    Variables some = torchrun;
+    some.erase(missing);
+    expectIncomplete(some, std::string("but ") + missing + " is not set");
+    EXPECT_EQ(launchIn(some + Variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}})->incomplete, "") << "mpiexec -n 1 counts";
+    EXPECT_EQ(launchIn(some + hydra)->processes, 4u) << "the launcher counts";
+    EXPECT_EQ(launchIn(some + sageMaker)->processes, 2u) << "its list counts";
+  }
+  expectIncomplete({{"PMI_SIZE", "2"}}, "PMI_RANK is not set");
+  expectIncomplete({{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set");
+  expectIncomplete({{"HOROVOD_SIZE", "2"}}, "HOROVOD_RANK is not set");
+  for (const Variables &one : std::vector<Variables>{{{"WORLD_SIZE", "1"}},
+                                                     {{"RANK", "0"}},
+                                                     {{"RANK", "0"}, {"WORLD_SIZE", "1"}},
+                                                     {{"LOCAL_RANK", "-1"}},
+                                                     {{"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}}})
+    EXPECT_EQ(launchIn(one)->incomplete, "") << one.begin()->first;
 }
 
 TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes, but MPI cannot join them"); }
@@ -154,8 +186,6 @@ TEST(Launcher, TfConfigIsRefusedWhereNparCannotMeanTheSame) {
   expectRefused(tensorflow(R"({"chief": ["a:1", "b:1"]})", R"({"type": "chief", "index": 0})"), "has 2 chiefs");
   expectRefused({{"TF_CONFIG", "[1"}}, "is no JSON object");
 }
-
-const Variables sageMaker = {{"SM_HOSTS", R"(["algo-1","algo-2"])"}, {"SM_CURRENT_HOST", "algo-2"}, {"SM_NUM_GPUS", "8"}};
 
 TEST(Launcher, SageMakerHasAProcessOnEachHost) {
   Result<Launch> launch = launchIn(sageMaker);

@@ -129,6 +129,20 @@ TEST_F(TextData, RefusesCsvByLine) {
   expectRefused(csv(""), "is empty");
 }
 
+// Files that no one writes by hand: they are read or refused by line, and quickly.
+TEST_F(TextData, HostileFiles) {
+  const std::string commas(1000000, ',');
+  expectRefused(csv(commas + "\n" + commas + "\n"), "x.csv:1: ");
+  EXPECT_EQ(csv("1,2" + commas + "\n", {{"2", "1"}, true}), "[2][1]@1 ");
+  expectRefused(csv("1,2" + commas + "\n1,2\n", {{"2", "1"}, true}), "x.csv:2: this row has 2 fields, the first has 1000002");
+  EXPECT_EQ(csv(std::string("a,b\n1,\0\n", 8)), std::string("[1][\0]@2 ", 9));
+  expectRefused(csv("a,b\n" + std::string(TextTable::longestRow + 1, 'x')),
+                "x.csv:2: the row that begins here has more than 4194304 bytes");
+  expectRefused(csv("a,b\n1,\xed\xa0\x80\n"), "x.csv:2: this is not UTF-8: 0xed at byte 2");
+  expectRefused(rowsOf(file("x.jsonl", "{\"a\": " + std::string(100000, '[') + "\n"), DataFormat::JsonLines, {{"a"}}), "x.jsonl:1: ");
+  expectRefused(rowsOf(file("x.jsonl", std::string("{\"a\": \"\0\"}\n", 11)), DataFormat::JsonLines, {{"a"}}), "x.jsonl:1: ");
+}
+
 TEST_F(TextData, ReadsOtherFormats) {
   EXPECT_EQ(rowsOf(file("x.tsv", "a\tb\n\"1\"\t2,3\n"), DataFormat::Tsv, {{"b", "a"}}), "[2,3][\"1\"]@2 ");
   EXPECT_EQ(rowsOf(file("x.txt", "one\n\ntwo, three\r\n"), DataFormat::Lines, {{"1"}, true}), "[one]@1 []@2 [two, three]@3 ");
@@ -182,6 +196,18 @@ TEST_F(TextData, ClassesOfSeveralFilesAreTheSame) {
   for (size_t number : {0, 1})
     EXPECT_EQ((*openSamples(made, number, shape(4)))->classes(), (std::vector<std::string>{"b", "z"}));
   EXPECT_EQ(countSamples(made, shape(4)), 2);
+}
+
+// JSON has one type of numbers: 1 and 1.0 are one class.
+TEST_F(TextData, WholeNumbersOfJsonAreOneClass) {
+  const std::string row = R"({"kind": 1, "a": "a", "worth": 2}
+{"kind": 1.0, "a": "a", "worth": 2}
+{"kind": 1e0, "a": "a", "worth": 2}
+{"kind": 1.5, "a": "a", "worth": 2}
+{"kind": "1", "a": "a", "worth": 2}
+)";
+  DataPlan made = plan(row, "x.jsonl", DataFormat::JsonLines);
+  EXPECT_EQ((*openSamples(made, 0, shape(4)))->classes(), (std::vector<std::string>{"1", "1.5"}));
 }
 
 TEST_F(TextData, EmptyTextsAreErrorsOrLeftOut) {

@@ -110,13 +110,18 @@ TEST(LogFormatTest, goesOnAfterTheRowsBeforeAStep) {
   for (const LogFormat *format : formats) {
     std::vector<size_t> ends;
     std::string log = logOf(*format, &ends), row = format->row(shape, evaluation(4));
-    EXPECT_EQ(format->bytesBefore(log, shape, 4), ends[3] + row.size());
-    EXPECT_EQ(format->bytesBefore(log, shape, 100), log.size());
-    EXPECT_EQ(format->bytesBefore(log.substr(0, ends[2] - 1), shape, 100), ends[1] + format->row(shape, evaluation(2)).size());
-    EXPECT_EQ(format->bytesBefore("", shape, 100), 0u);
-    EXPECT_EQ(format->bytesBefore("what is this,\n even", shape, 100), 0u);
-    std::string gap = format->head(shape) + format->row(shape, plain(0)) + format->row(shape, plain(2));
-    EXPECT_EQ(format->bytesBefore(gap, shape, 100), gap.size() - format->row(shape, plain(2)).size());
+    EXPECT_EQ(format->rowsBefore(log, shape, 4).bytes, ends[3] + row.size());
+    EXPECT_EQ(format->rowsBefore(log, shape, 100).bytes, log.size());
+    EXPECT_EQ(format->rowsBefore(log.substr(0, ends[2] - 1), shape, 100).bytes, ends[1] + format->row(shape, evaluation(2)).size());
+    EXPECT_EQ(format->rowsBefore("", shape, 100).bytes, 0u);
+    EXPECT_EQ(format->rowsBefore("what is this,\n even", shape, 100).bytes, 0u);
+    EXPECT_NE(format->rowsBefore("what is this,\n even", shape, 100).fault, "");
+    std::string gap = format->head(shape) + format->row(shape, plain(0)) + format->row(shape, plain(2)); // a run without a log in between
+    EXPECT_EQ(format->rowsBefore(gap, shape, 100).bytes, gap.size());
+    EXPECT_EQ(format->rowsBefore(gap, shape, 100).fault, "");
+    KeptRows turned = format->rowsBefore(gap + format->row(shape, plain(1)), shape, 100);
+    EXPECT_EQ(turned.bytes, gap.size());
+    EXPECT_EQ(turned.fault, "step 1 follows step 2");
   }
 }
 
@@ -126,24 +131,35 @@ TEST(LogFormatTest, cutsAnyPartOfALogAtARow) {
     std::vector<size_t> ends;
     std::string log = logOf(*format, &ends), head = format->head(shape);
     for (size_t size = 0; size <= log.size(); ++size) {
-      size_t kept = format->bytesBefore(log.substr(0, size), shape, 100);
+      size_t kept = format->rowsBefore(log.substr(0, size), shape, 100).bytes;
+      EXPECT_EQ(format->rowsBefore(log.substr(0, size), shape, 100).fault, "") << size;
       EXPECT_LE(kept, size);
-      EXPECT_EQ(format->bytesBefore(log.substr(0, kept), shape, 100), kept);
+      EXPECT_EQ(format->rowsBefore(log.substr(0, kept), shape, 100).bytes, kept);
       for (size_t end : ends)
         EXPECT_FALSE(size >= end && kept < end) << size;
     }
     for (size_t at = 0; at < log.size(); ++at) {
       std::string damaged = log;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x81);
-      EXPECT_LE(format->bytesBefore(damaged, shape, 100), log.size());
+      EXPECT_LE(format->rowsBefore(damaged, shape, 100).bytes, log.size());
     }
   }
 }
 
-// Columns of other groups are another log.
-TEST(LogFormatTest, columnsOfAnotherShapeAreNotGoneOnWith) {
+// A log with other columns is a fault that names one of them: its rows must not be lost.
+TEST(LogFormatTest, otherColumnsAreNamed) {
   std::vector<size_t> ends;
-  EXPECT_EQ(commaSeparated().bytesBefore(logOf(commaSeparated(), &ends), {"tokens", {}, {}}, 100), 0u);
+  const std::string log = logOf(commaSeparated(), &ends);
+  auto fault = [&](const LogShape &other) { return commaSeparated().rowsBefore(log, other, 100).fault; };
+  LogShape more = shape, turned = shape;
+  more.groups.push_back("a, \"b\"");
+  std::swap(turned.groups[0], turned.groups[1]);
+  EXPECT_EQ(fault({"tokens", {}, {}}), "it has a column 'eval_loss', which this run does not write");
+  EXPECT_EQ(fault(more), "it has no column 'grad_norm a, \"b\"', which this run writes");
+  EXPECT_EQ(fault(turned), "its columns have another order");
+  EXPECT_EQ(commaSeparated().rowsBefore(commaSeparated().head(more), shape, 100).fault,
+            "it has a column 'grad_norm a, \"b\"', which this run does not write");
+  EXPECT_EQ(commaSeparated().rowsBefore("a,b\n1,2\n", shape, 100).fault, "it does not begin with the columns of a log");
 }
 
 } // namespace

@@ -12,12 +12,14 @@ std::string PartNote::text() const {
   json["model"] = model;
   json["family"] = family;
   json["base"] = base.empty() ? OrderedJson() : OrderedJson(base);
+  std::string before;
+  for (const std::string &part : parts)
+    json["base_parts"].push_back(part), before += "--weights-part " + part + " ";
   json["only"] = only;
   json["tensors"] = tensors;
   json["tensors_of_the_model"] = of;
-  json["use"] =
-      "These tensors replace those of the base: npar eval BASE --weights-part FOLDER, npar export BASE --weights-part FOLDER -o WHOLE, "
-      "or in PyTorch model.load_state_dict(tensors, strict=False)";
+  json["use"] = "These tensors replace those of the base: npar eval BASE " + before + "--weights-part FOLDER, npar export BASE " + before +
+                "--weights-part FOLDER -o WHOLE, or in PyTorch model.load_state_dict(tensors, strict=False)";
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -9,10 +9,11 @@ namespace npar::foreign {
 
 struct PartNote {
   static constexpr const char *fileName = "part.json";
-  std::string model, family;     ///< names
-  std::string base;              ///< the weights to which the part belongs; empty: not known
-  std::vector<std::string> only; ///< patterns of the parameters in the part
-  size_t tensors = 0, of = 0;    ///< number of tensors in the part and in the whole model
+  std::string model, family;      ///< names
+  std::string base;               ///< the weights to which the part belongs; empty: not known
+  std::vector<std::string> parts; ///< parts of the base that come before this one
+  std::vector<std::string> only;  ///< patterns of the parameters in the part
+  size_t tensors = 0, of = 0;     ///< number of tensors in the part and in the whole model
 
   std::string text() const;
 };

@@ -54,6 +54,24 @@ void readTorchtitanRate(Reading &in) {
   }
 }
 
+/// Defaults come from torchtitan/config/job_config.py. Settings that matter to `npar train` alone are only looked at.
+void readTorchtitanRequest(Reading &in) {
+  using Every = Repetition::Every;
+  RunRequest &request = in.run.request;
+  auto count = [&](const char *key, int64_t otherwise) { return in.whole(in.peek(key), otherwise, 0, Reading::mostSize); };
+  request.saving = Repetition(), request.evaluation = Repetition();
+  const bool saves = in.isTrue(in.peek("checkpoint.enable")) || in.isTrue(in.peek("checkpoint.enable_checkpoint"));
+  const int64_t saving = count("checkpoint.interval", 500), kept = count("checkpoint.keep_latest_k", 10);
+  if (saves && in.word(in.peek("checkpoint.interval_type"), "steps") == "steps") {
+    request.saving->every = Every::Steps, request.saving->steps = std::max<int64_t>(1, saving);
+    request.output = in.word(in.peek("job.dump_folder"), "./outputs") + "/" + in.word(in.peek("checkpoint.folder"), "checkpoint");
+    if (kept > 0)
+      request.mostSaved = kept;
+  }
+  if (const int64_t evaluating = count("validation.freq", 10); in.isTrue(in.peek("validation.enable")) && evaluating > 0)
+    request.evaluation->every = Every::Steps, request.evaluation->steps = evaluating;
+}
+
 } // namespace
 
 void readTorchtitanTraining(Reading &in) {
@@ -72,6 +90,7 @@ void readTorchtitanTraining(Reading &in) {
   if (const ForeignEntry *seed = in.findAny({"training.seed", "debug.seed"}))
     training.seed = {static_cast<uint64_t>(in.whole(seed, 0, 0, Reading::mostSize)), Origin::File};
   readTorchtitanRate(in);
+  readTorchtitanRequest(in);
 }
 
 void addTorchtitanOptimizer(Toml &toml, const ForeignRun &run) {

@@ -137,8 +137,8 @@ ExitCode Job::find(const JobOptions &asked) {
   if (!found.ok())
     return fail(found.status());
   launch = *found;
-  if (!launch.remark.empty())
-    printRemark(launch.remark);
+  if (!launch.incomplete.empty())
+    return fail(ExitCode::BadInput, launch.incomplete);
   if (launch.launcher.empty()) // a launcher may use the command line of a job for one process too
     return refuseFlagsOfJobs(options, "with one process; no launcher started more");
   if (!options.mpi.empty())

@@ -351,7 +351,8 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (ExitCode code = checkSameFiles(job, std::move(paths), stores, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
-  if (ExitCode code = job.agree(reported(tuning.steps.planFor(clock.steps() - checkpoints.firstStep()))); code != ExitCode::Good)
+  const Status tunable = tuning.steps.planFor(clock.steps() - checkpoints.firstStep(), clock.epochs() ? "--epochs" : "--steps");
+  if (ExitCode code = job.agree(reported(tunable)); code != ExitCode::Good)
     return code;
   RunObserver observer(flags, root, clock, logs, checkpoints, evaluations, tuning, training);
   training::TrainerOptions plans;

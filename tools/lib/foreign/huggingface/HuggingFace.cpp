@@ -1,6 +1,7 @@
 // Recognizes the command lines and JSON files of the Trainer, and finds the model that they name.
 #include "tools/lib/foreign/huggingface/HuggingFace.h"
 
+#include "dsl/Suggestions.h"
 #include "tools/lib/foreign/Accelerate.h"
 #include "tools/lib/foreign/Beginning.h"
 #include "tools/lib/foreign/DeepSpeed.h"
@@ -82,13 +83,35 @@ std::string headOf(const std::string &script) {
   return "";
 }
 
+/// Refuses the beginnings of flags' names, which argparse takes for the whole names. A script of one's own may have such a flag.
+void refuseShortNames(Reading &in) {
+  const bool isExample = startsWith(scriptOf(in.file), "run_");
+  for (const ForeignEntry &entry : in.file.entries) {
+    if (entry.key.empty() || entry.key.find('.') != std::string::npos || huggingFaceNames().find(entry.key))
+      continue;
+    std::vector<std::string> whole;
+    for (const auto &[name, known] : huggingFaceNames().all())
+      if (startsWith(name, entry.key) && known.part != Part::Run && name.find('.') == std::string::npos)
+        whole.push_back("--" + name);
+    if (whole.empty())
+      continue;
+    if (isExample)
+      in.error(entry, "'--" + entry.key + "' is short for " + dsl::joined(whole) + ": write the whole name");
+    else if (const ForeignEntry *last = in.find(entry.key); last == &entry)
+      in.leave(last, "npar does not know this setting; write the whole name if it is short for " + dsl::joined(whole));
+  }
+}
+
 class HuggingFace : public ForeignProgram {
 public:
   const char *key() const override { return "huggingface"; }
   const char *name() const override { return "the Trainer of transformers"; }
   const char *file() const override { return "a command line of Hugging Face's Trainer"; }
 
+  Sign signOf(const std::string &text) const override { return isPythonOfTrainer(text) ? Sign::Whole : Sign::None; }
   bool isShell(const std::string &text) const override {
+    if (isPythonOfTrainer(text))
+      return false;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       if (size_t first = line.find_first_not_of(" \t\r"); first != std::string::npos && line[first] != '#')
@@ -96,6 +119,8 @@ public:
     return false;
   }
   std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
+    if (isPythonOfTrainer(text))
+      return readPythonOfTrainer(text, file, diagnostics);
     return isShell(text) ? readYaml(text, file, diagnostics) : readJson(text, file, diagnostics);
   }
   bool isNested() const override { return true; }
@@ -124,6 +149,7 @@ public:
     return key.empty() ? value : "--" + key + (value == "true" ? "" : " " + value);
   }
   void read(Reading &in, const ForeignHints &hints) const override {
+    refuseShortNames(in);
     readTrainersTraining(in);
     readTrainersRequest(in);
     readTrainersStorage(in, hints);

@@ -28,5 +28,9 @@ void readTrainersStorage(Reading &in, const ForeignHints &hints);
 void readTrainersTraining(Reading &in);
 /// Reads how long it trains, its files, and when it evaluates and saves, after the training.
 void readTrainersRequest(Reading &in);
+/// Tells whether a text is a Python file or a notebook that makes the Trainer's arguments.
+bool isPythonOfTrainer(const std::string &text);
+/// The arguments of its call, as settings.
+std::vector<ForeignEntry> readPythonOfTrainer(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 
 } // namespace npar::foreign

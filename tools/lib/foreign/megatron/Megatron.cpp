@@ -171,6 +171,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   readMegatronPipeline(in, hints);
   readMegatronRecompute(in);
   readMegatronTraining(in);
+  readMegatronRequest(in);
   readMegatronStorage(in, hints);
   in.finish();
 }

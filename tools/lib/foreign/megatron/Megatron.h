@@ -1,5 +1,5 @@
-// Megatron-LM in seven files: the program and its parallel layout (Megatron), its model (Model) and experts (Experts), optimizer and learning rate (Training),
-// shares and types (Storage), the classes of its names (Names), its flags (Write).
+// Megatron-LM in seven files: the program and its parallel layout (Megatron), its model (Model) and experts (Experts), optimizer and
+// learning rate (Training), shares and types (Storage), the classes of its names (Names), its flags (Write).
 #pragma once
 
 #include "tools/lib/foreign/ForeignProgram.h"
@@ -29,6 +29,8 @@ void refuseModel(Reading &in);
 void readMegatronModel(Reading &in, const ForeignHints &hints);
 
 void readMegatronTraining(Reading &in);
+/// Reads when it evaluates and saves, into RunRequest.
+void readMegatronRequest(Reading &in);
 
 /// The names that the settings of --deepspeed_config's file get.
 constexpr const char *ofDeepSpeedFile = "deepspeed_config.";

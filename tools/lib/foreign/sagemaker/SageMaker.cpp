@@ -64,6 +64,9 @@ std::vector<ForeignEntry> entriesOf(const python::Literals &literals, uint32_t f
     return {};
   } else if (calls.size() == 1) {
     python::addEntries("", *calls[0]->arguments, calls[0]->at, entries);
+    for (const python::Call &call : literals.calls) // what is set later counts
+      if (call.name == "set_hyperparameters")
+        python::addEntries("hyperparameters", *call.arguments, call.at, entries);
   } else {
     std::vector<const python::Value *> dictionaries;
     for (const auto &[name, value] : literals.names)
