@@ -78,6 +78,7 @@ struct Diagnostic {
   std::string message;           ///< lower case, no final period
   std::vector<Diagnostic> parts; ///< notes and helps that belong to it
   std::vector<Fix> fixes;        ///< each would do
+  std::string code;              ///< the page that explains an error, such as "P7"; empty for notes, helps and warnings
   Diagnostic &note(Location at, std::string text);
   Diagnostic &help(Location at, std::string text);
 };
@@ -97,7 +98,7 @@ public:
   bool hasErrors() const { return errors != 0; }
   size_t errorCount() const { return errors; }
   const std::vector<Diagnostic> &all() const { return list; }
-  /// Prints everything, in the order of reporting, as `file:line:col: error: text`, the line and a caret.
+  /// Prints everything, in the order of reporting, as `file:line:col: error: text [code]`, the line and a caret.
   void print(std::ostream &out) const;
 
 private:
