@@ -60,9 +60,9 @@ Diagnostic &Diagnostic::help(Location at, std::string text) {
   return *this;
 }
 
-Diagnostic &Diagnostics::error(Location at, std::string message) {
+Diagnostic &Diagnostics::error(Code code, Location at, std::string message) {
   ++errors;
-  list.push_back({Severity::Error, at, std::move(message), {}, {}, {}});
+  list.push_back({Severity::Error, at, std::move(message), {}, {}, nameOf(code)});
   return list.back();
 }
 

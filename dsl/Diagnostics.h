@@ -1,6 +1,7 @@
 // Located messages about the user's text: collected during a phase, printed with line, caret, note and help.
 #pragma once
 
+#include "dsl/Codes.h"
 #include "dsl/SourceProvider.h"
 
 #include <cstdint>
@@ -87,7 +88,7 @@ struct Diagnostic {
 class Diagnostics {
 public:
   explicit Diagnostics(const Sources &sources) : sources(sources) {}
-  Diagnostic &error(Location at, std::string message);
+  Diagnostic &error(Code code, Location at, std::string message);
   Diagnostic &warning(Location at, std::string message);
   /// Adds the fix that writes `right` at a place of the text, if that place holds `wrong` or `wrong` in quotes.
   void offer(Diagnostic &diagnostic, Location at, const std::string &wrong, const std::string &right) const;

@@ -118,9 +118,9 @@ bool checkTokens(uint32_t file, antlr4::CommonTokenStream &tokens, Diagnostics &
   size_t errors = 0;
   for (antlr4::Token *t : tokens.getTokens()) {
     if (t->getType() == NparLexer::OPEN_STRING)
-      diagnostics.error(placeOf(file, t), "a text without its closing quote '\"'");
+      diagnostics.error(Code::L2, placeOf(file, t), "a text without its closing quote '\"'");
     else if (t->getType() == NparLexer::UNKNOWN)
-      explainPower(diagnostics.error(placeOf(file, t), "unexpected character '" + t->getText() + "'"), t->getText());
+      explainPower(diagnostics.error(Code::L2, placeOf(file, t), "unexpected character '" + t->getText() + "'"), t->getText());
     else
       continue;
     if (++errors == mostSyntaxErrors)

@@ -13,7 +13,7 @@ std::string printed(const std::string &text, Location at, const std::string &mes
   Sources sources;
   at.file = sources.add("a.npar", text);
   Diagnostics diagnostics(sources);
-  diagnostics.error(at, message);
+  diagnostics.error(Code::L5, at, message);
   std::ostringstream out;
   diagnostics.print(out);
   return out.str();
@@ -23,7 +23,7 @@ TEST(Diagnostics, PrintsLineCaretNotesAndHelps) {
   Sources sources;
   uint32_t file = sources.add("gpt.npar", "a\n    head -> tp\n");
   Diagnostics diagnostics(sources);
-  diagnostics.error({file, 2, 5, 4}, "axis 'head' of size 30 is not divisible by mesh axis 'tp' of size 4")
+  diagnostics.error(Code::P8, {file, 2, 5, 4}, "axis 'head' of size 30 is not divisible by mesh axis 'tp' of size 4")
       .note({file, 1, 1, 1}, "mesh declared here")
       .help({file, 2, 5, 4}, "tp = 2, 3, 5 or 6 divide it");
   std::ostringstream out;
@@ -64,7 +64,7 @@ TEST(Diagnostics, CountsErrorsNotWarnings) {
   Diagnostics diagnostics(sources);
   diagnostics.warning({}, "odd");
   EXPECT_FALSE(diagnostics.hasErrors());
-  diagnostics.error({}, "wrong");
+  diagnostics.error(Code::P8, {}, "wrong");
   EXPECT_EQ(diagnostics.errorCount(), 1u);
 }
 
