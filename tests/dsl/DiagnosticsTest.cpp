@@ -28,7 +28,7 @@ TEST(Diagnostics, PrintsLineCaretNotesAndHelps) {
       .help({file, 2, 5, 4}, "tp = 2, 3, 5 or 6 divide it");
   std::ostringstream out;
   diagnostics.print(out);
-  EXPECT_EQ(out.str(), "gpt.npar:2:5: error: axis 'head' of size 30 is not divisible by mesh axis 'tp' of size 4\n"
+  EXPECT_EQ(out.str(), "gpt.npar:2:5: error: axis 'head' of size 30 is not divisible by mesh axis 'tp' of size 4 [P8]\n"
                        "   head -> tp\n"
                        "   ^~~~\n"
                        "gpt.npar:1:1: note: mesh declared here\n"
@@ -36,7 +36,7 @@ TEST(Diagnostics, PrintsLineCaretNotesAndHelps) {
 }
 
 TEST(Diagnostics, KeepsTheCaretUnderTabsAndUmlauts) {
-  EXPECT_EQ(printed("\tä\tx = y", {0, 1, 8, 1}), "a.npar:1:8: error: wrong\n   ä x = y\n         ^\n");
+  EXPECT_EQ(printed("\tä\tx = y", {0, 1, 8, 1}), "a.npar:1:8: error: wrong [L5]\n   ä x = y\n         ^\n");
 }
 
 TEST(Diagnostics, ClipsLongLinesAroundTheCaret) {
@@ -52,11 +52,11 @@ TEST(Diagnostics, ClipsLongLinesAroundTheCaret) {
   EXPECT_LE(caret.size(), line.size());
 }
 
-TEST(Diagnostics, HasNoLineWithoutAPlace) { EXPECT_EQ(printed("text", {0, 0, 0, 1}), "a.npar: error: wrong\n"); }
+TEST(Diagnostics, HasNoLineWithoutAPlace) { EXPECT_EQ(printed("text", {0, 0, 0, 1}), "a.npar: error: wrong [L5]\n"); }
 
 TEST(Diagnostics, SurvivesPlacesOutsideOfTheText) {
-  EXPECT_EQ(printed("text", {0, 9, 9, 9}), "a.npar:9:9: error: wrong\n");
-  EXPECT_EQ(printed("text", {0, 1, 5, 1}), "a.npar:1:5: error: wrong\n   text\n       ^\n");
+  EXPECT_EQ(printed("text", {0, 9, 9, 9}), "a.npar:9:9: error: wrong [L5]\n");
+  EXPECT_EQ(printed("text", {0, 1, 5, 1}), "a.npar:1:5: error: wrong [L5]\n   text\n       ^\n");
 }
 
 TEST(Diagnostics, CountsErrorsNotWarnings) {

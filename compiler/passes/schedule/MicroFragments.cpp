@@ -70,7 +70,7 @@ private:
     if (home == place)
       return success();
     auto refuse = [&](const char *what) {
-      InFlightDiagnostic error = user->emitError(what);
+      InFlightDiagnostic error = user->emitError(what) << dsl::Code::I1;
       error << ": part " << place.at << " needs a value of part " << home.at;
       error.attachNote(definition->getLoc()) << "the value is defined here";
       return error;
