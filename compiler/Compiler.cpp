@@ -135,7 +135,7 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
   auto stopped = [&] { return options.wantsToStop && options.wantsToStop(); };
   if (failed(passes.run(*module)) || stopped() || failed(finish(program.model, *module, options, result))) {
     if (!diagnostics.hasErrors() && !stopped())
-      diagnostics.error({}, "internal error: the compiler failed without a message");
+      diagnostics.error(dsl::Code::I1, {}, "internal error: the compiler failed without a message");
     return std::nullopt;
   }
   return result;

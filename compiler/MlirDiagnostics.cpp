@@ -1,6 +1,8 @@
 // Finds the line of the user's text that an MLIR location stands for and reports there.
 #include "compiler/MlirDiagnostics.h"
 
+#include "compiler/Coded.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
@@ -51,8 +53,8 @@ MlirDiagnostics::MlirDiagnostics(MLIRContext &context, const dsl::Sources &sourc
     if (severity != DiagnosticSeverity::Error && severity != DiagnosticSeverity::Warning)
       return;
     dsl::Location at = toUserText(diagnostic.getLocation(), sources);
-    dsl::Diagnostic &message =
-        severity == DiagnosticSeverity::Error ? diagnostics.error(at, diagnostic.str()) : diagnostics.warning(at, diagnostic.str());
+    dsl::Diagnostic &message = severity == DiagnosticSeverity::Error ? diagnostics.error(dsl::codeOf(diagnostic), at, diagnostic.str())
+                                                                     : diagnostics.warning(at, diagnostic.str());
     for (mlir::Diagnostic &note : diagnostic.getNotes()) {
       std::string text = note.str();
       constexpr const char help[] = "help: ";

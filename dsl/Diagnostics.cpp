@@ -51,23 +51,23 @@ std::string edited(const std::string &text, const std::vector<Fix::Edit> &edits)
 }
 
 Diagnostic &Diagnostic::note(Location at, std::string text) {
-  parts.push_back({Severity::Note, at, std::move(text), {}, {}});
+  parts.push_back({Severity::Note, at, std::move(text), {}, {}, {}});
   return *this;
 }
 
 Diagnostic &Diagnostic::help(Location at, std::string text) {
-  parts.push_back({Severity::Help, at, std::move(text), {}, {}});
+  parts.push_back({Severity::Help, at, std::move(text), {}, {}, {}});
   return *this;
 }
 
-Diagnostic &Diagnostics::error(Location at, std::string message) {
+Diagnostic &Diagnostics::error(Code code, Location at, std::string message) {
   ++errors;
-  list.push_back({Severity::Error, at, std::move(message), {}, {}});
+  list.push_back({Severity::Error, at, std::move(message), {}, {}, nameOf(code)});
   return list.back();
 }
 
 Diagnostic &Diagnostics::warning(Location at, std::string message) {
-  list.push_back({Severity::Warning, at, std::move(message), {}, {}});
+  list.push_back({Severity::Warning, at, std::move(message), {}, {}, {}});
   return list.back();
 }
 
@@ -135,7 +135,8 @@ void printHead(std::ostream &out, const Sources &sources, const Diagnostic &d) {
     out << onOneLine(sources.name(d.location.file)) << ':';
   if (d.location.line != 0)
     out << d.location.line << ':' << d.location.column << ':';
-  out << (d.location.file < sources.size() ? " " : "") << words[static_cast<int>(d.severity)] << ": " << onOneLine(d.message) << '\n';
+  out << (d.location.file < sources.size() ? " " : "") << words[static_cast<int>(d.severity)] << ": " << onOneLine(d.message)
+      << (d.code.empty() ? "" : " [" + d.code + "]") << '\n';
 }
 
 /// The source line without its indentation, clipped around the caret, and the caret with tildes below it.

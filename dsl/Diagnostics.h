@@ -1,6 +1,7 @@
 // Located messages about the user's text: collected during a phase, printed with line, caret, note and help.
 #pragma once
 
+#include "dsl/Codes.h"
 #include "dsl/SourceProvider.h"
 
 #include <cstdint>
@@ -78,6 +79,7 @@ struct Diagnostic {
   std::string message;           ///< lower case, no final period
   std::vector<Diagnostic> parts; ///< notes and helps that belong to it
   std::vector<Fix> fixes;        ///< each would do
+  std::string code;              ///< the page that explains an error, such as "P7"; empty for notes, helps and warnings
   Diagnostic &note(Location at, std::string text);
   Diagnostic &help(Location at, std::string text);
 };
@@ -86,7 +88,7 @@ struct Diagnostic {
 class Diagnostics {
 public:
   explicit Diagnostics(const Sources &sources) : sources(sources) {}
-  Diagnostic &error(Location at, std::string message);
+  Diagnostic &error(Code code, Location at, std::string message);
   Diagnostic &warning(Location at, std::string message);
   /// Adds the fix that writes `right` at a place of the text, if that place holds `wrong` or `wrong` in quotes.
   void offer(Diagnostic &diagnostic, Location at, const std::string &wrong, const std::string &right) const;
@@ -97,7 +99,7 @@ public:
   bool hasErrors() const { return errors != 0; }
   size_t errorCount() const { return errors; }
   const std::vector<Diagnostic> &all() const { return list; }
-  /// Prints everything, in the order of reporting, as `file:line:col: error: text`, the line and a caret.
+  /// Prints everything, in the order of reporting, as `file:line:col: error: text [code]`, the line and a caret.
   void print(std::ostream &out) const;
 
 private:

@@ -60,7 +60,7 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
   case Operator::Divide:
   case Operator::Modulo:
     if (b == 0)
-      reporter.fail(at, "division by zero: " + both());
+      reporter.fail(Code::L10, at, "division by zero: " + both());
     if (a == INT64_MIN && b == -1) {
       overflow = true;
       break;
@@ -71,7 +71,7 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
       Helps helps;
       if (a > 0 && b > 0)
         helps.push_back(nearestDivisors(a, b) + " divide " + std::to_string(a) + "; write " + std::to_string(a) + ".0 for a fraction");
-      reporter.fail(at, both() + " is not a whole number", helps);
+      reporter.fail(Code::L10, at, both() + " is not a whole number", helps);
     }
     result = a / b;
     break;
@@ -86,7 +86,7 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
     break;
   }
   if (overflow)
-    reporter.fail(at, "integer overflow: " + both() + " is beyond 64 bits");
+    reporter.fail(Code::L10, at, "integer overflow: " + both() + " is beyond 64 bits");
   return result;
 }
 
@@ -97,7 +97,7 @@ Value Evaluator::negate(Location at, const Value &value) {
     return -*d;
   if (auto *i = std::get_if<int64_t>(&value))
     return integers(reporter, Operator::Subtract, at, 0, *i);
-  reporter.fail(at, "'-' needs a number, this is " + kindOf(value));
+  reporter.fail(Code::L9, at, "'-' needs a number, this is " + kindOf(value));
 }
 
 Value Evaluator::combine(Operator op, Location at, const Value &left, const Value &right) {
@@ -105,7 +105,7 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
   if (op == Operator::And || op == Operator::Or) {
     auto *a = std::get_if<bool>(&left), *b = std::get_if<bool>(&right);
     if (!a || !b)
-      reporter.fail(at, sign + " needs true or false on both sides, found " + kindOf(a ? right : left));
+      reporter.fail(Code::L9, at, sign + " needs true or false on both sides, found " + kindOf(a ? right : left));
     return op == Operator::And ? *a && *b : *a || *b;
   }
   auto *a = std::get_if<int64_t>(&left), *b = std::get_if<int64_t>(&right);
@@ -116,14 +116,14 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
     if (isComparison(op))
       return compare(op, x < y ? -1 : x > y);
     if (op == Operator::Divide && y == 0)
-      reporter.fail(at, "division by zero: " + textOf(left) + " / " + textOf(right));
+      reporter.fail(Code::L10, at, "division by zero: " + textOf(left) + " / " + textOf(right));
     double result = op == Operator::Add        ? x + y
                     : op == Operator::Subtract ? x - y
                     : op == Operator::Multiply ? x * y
                     : op == Operator::Divide   ? x / y
                                                : std::fmod(x, y);
     if (!std::isfinite(result))
-      reporter.fail(at, textOf(left) + " " + ast::spelling(op) + " " + textOf(right) + " is not a finite number");
+      reporter.fail(Code::L10, at, textOf(left) + " " + ast::spelling(op) + " " + textOf(right) + " is not a finite number");
     return result;
   }
   if (left.index() == right.index() && (op == Operator::Equal || op == Operator::NotEqual)) {
@@ -135,7 +135,7 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
   if ((op == Operator::Equal || op == Operator::NotEqual) && isOptional(left) && isOptional(right))
     if (std::holds_alternative<None>(left) || std::holds_alternative<None>(right))
       return compare(op, left.index() == right.index() ? 0 : 1);
-  reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
+  reporter.fail(Code::L9, at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
 }
 
 /// contains(list, x): whether an entry of a list of constants equals x. `none` has no entries.
@@ -146,10 +146,11 @@ static bool contains(Reporter &reporter, Location at, const Value &list, const V
   auto *texts = std::get_if<TextList>(&list);
   auto *text = std::get_if<std::string>(&x);
   if (!numbers && !texts)
-    reporter.fail(at, "'contains' needs a list of constants first, found " + kindOf(list));
+    reporter.fail(Code::L13, at, "'contains' needs a list of constants first, found " + kindOf(list));
   if (numbers ? !isNumber(x) : !text)
-    reporter.fail(at, "'contains' looks for " + std::string(numbers ? "a number in a list of numbers" : "a text in a list of texts") +
-                          ", found " + kindOf(x));
+    reporter.fail(Code::L13, at,
+                  "'contains' looks for " + std::string(numbers ? "a number in a list of numbers" : "a text in a list of texts") +
+                      ", found " + kindOf(x));
   return numbers ? std::find(numbers->begin(), numbers->end(), toDouble(x)) != numbers->end()
                  : std::find(texts->begin(), texts->end(), *text) != texts->end();
 }
@@ -160,12 +161,13 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
   if (std::find(known.begin(), known.end(), name) == known.end())
     return false;
   if (arguments.size() != (two ? 2 : 1))
-    reporter.fail(at, "'" + name + "' takes " + (two ? "2 arguments" : "1 argument") + ", found " + std::to_string(arguments.size()));
+    reporter.fail(Code::L12, at,
+                  "'" + name + "' takes " + (two ? "2 arguments" : "1 argument") + ", found " + std::to_string(arguments.size()));
   if (name == "size") {
     auto *numbers = std::get_if<NumberList>(&arguments[0]);
     auto *texts = std::get_if<TextList>(&arguments[0]);
     if (!numbers && !texts)
-      reporter.fail(at, "'size' needs a list of constants, found " + kindOf(arguments[0]));
+      reporter.fail(Code::L13, at, "'size' needs a list of constants, found " + kindOf(arguments[0]));
     result = static_cast<int64_t>(numbers ? numbers->size() : texts->size());
     return true;
   }
@@ -175,7 +177,7 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
   }
   for (const Value &v : arguments)
     if (!isNumber(v))
-      reporter.fail(at, "'" + name + "' of constants needs a number, found " + kindOf(v));
+      reporter.fail(Code::L9, at, "'" + name + "' of constants needs a number, found " + kindOf(v));
   if (two) {
     bool less = toDouble(arguments[0]) < toDouble(arguments[1]);
     result = less == (name == "min") ? arguments[0] : arguments[1];
@@ -185,7 +187,7 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
   if (name == "floor" || name == "ceil") {
     constexpr double most = 9e18;
     if (std::fabs(x) > most)
-      reporter.fail(at, name + "(" + textOf(arguments[0]) + ") is beyond 64 bits");
+      reporter.fail(Code::L10, at, name + "(" + textOf(arguments[0]) + ") is beyond 64 bits");
     result = static_cast<int64_t>(name == "floor" ? std::floor(x) : std::ceil(x));
     return true;
   }
@@ -194,7 +196,7 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
              : name == "log" ? std::log(x)
                              : static_cast<double>(static_cast<float>(x));
   if (!std::isfinite(y))
-    reporter.fail(at, name + "(" + textOf(arguments[0]) + ") is not a finite number");
+    reporter.fail(Code::L10, at, name + "(" + textOf(arguments[0]) + ") is not a finite number");
   result = y;
   return true;
 }

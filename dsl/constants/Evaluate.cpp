@@ -97,7 +97,8 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
   case ExpressionKind::Each:
     return each(e, scope);
   case ExpressionKind::Tuple:
-    reporter.fail(e.location, "several values in parentheses are allowed only as an argument of an optimizer, such as betas = (0.9, 0.95)");
+    reporter.fail(Code::L12, e.location,
+                  "several values in parentheses are allowed only as an argument of an optimizer, such as betas = (0.9, 0.95)");
   case ExpressionKind::Not:
     return invert(*e.items[0], scope);
   case ExpressionKind::Negate:
@@ -120,15 +121,15 @@ int64_t Evaluator::integer(const ast::Expression &e, Scope &scope, const std::st
     return *i;
   std::string given = isNumber(value) ? textOf(value) : kindOf(value);
   bool whole = isNumber(value) && given.find_first_of(".ena") == std::string::npos; // 2.0 is a fraction that looks like none
-  reporter.fail(e.location, what + " must be an integer, this is " + given + (whole ? ".0" : ""));
+  reporter.fail(Code::L9, e.location, what + " must be an integer, this is " + given + (whole ? ".0" : ""));
 }
 
 double Evaluator::number(const ast::Expression &e, Scope &scope, const std::string &what) {
   Value value = constant(e.location, evaluate(e, scope));
   if (!isNumber(value))
-    reporter.fail(e.location, what + " must be a number, this is " + kindOf(value));
+    reporter.fail(Code::L9, e.location, what + " must be a number, this is " + kindOf(value));
   if (std::string wrong = beyondFloat32(toDouble(value)); !wrong.empty())
-    reporter.fail(e.location, what + " is " + wrong);
+    reporter.fail(Code::L9, e.location, what + " is " + wrong);
   return toDouble(value);
 }
 
@@ -136,7 +137,7 @@ bool Evaluator::truth(const ast::Expression &e, Scope &scope, const std::string 
   Value value = evaluate(e, scope);
   if (auto *b = std::get_if<bool>(&value))
     return *b;
-  reporter.fail(e.location, what + " must be true or false, this is " + kindOf(value));
+  reporter.fail(Code::L9, e.location, what + " must be true or false, this is " + kindOf(value));
 }
 
 Value Evaluator::invert(const ast::Expression &operand, Scope &scope) { return !truth(operand, scope, "the operand of 'not'"); }
@@ -148,7 +149,7 @@ void Evaluator::require(const ast::Expression &e, std::string message, Scope &sc
     const std::string left = withValues(*e.items[0], scope), right = withValues(*e.items[1], scope);
     message += ": " + left + " " + ast::spelling(e.operators[0]) + " " + right + " does not hold";
   }
-  reporter.fail(e.location, message);
+  reporter.fail(Code::L12, e.location, message);
 }
 
 std::string Evaluator::withValues(const ast::Expression &e, Scope &scope) {
@@ -172,7 +173,7 @@ Value Evaluator::name(const ast::Expression &e, Scope &scope) {
   if (!binding && e.text == "none")
     return None{};
   if (!binding)
-    reporter.fail(e.location, "unknown name '" + e.text + "'", didYouMean(e.text, scope.names()));
+    reporter.fail(Code::L5, e.location, "unknown name '" + e.text + "'", didYouMean(e.text, scope.names()));
   if (std::holds_alternative<Poison>(binding->value))
     throw Stop{};
   return binding->value;
@@ -188,13 +189,14 @@ Value Evaluator::suffixed(const ast::Expression &e, Scope &scope) {
   if (suffix.kind == ast::SuffixKind::Select && e.suffixes.size() == 1)
     return entry(evaluate(callee, scope), suffix, scope);
   if (callee.kind != ast::ExpressionKind::Name || suffix.kind != ast::SuffixKind::Call || e.suffixes.size() != 1)
-    reporter.fail(e.location, "only constants are allowed here");
+    reporter.fail(Code::L9, e.location, "only constants are allowed here");
   std::vector<Value> arguments;
   for (const ast::Argument &a : suffix.arguments)
     arguments.push_back(evaluate(*a.value, scope));
   Value result;
   if (!callConstant(callee.text, e.location, arguments, result))
-    reporter.fail(callee.location, "unknown function '" + callee.text + "' of constants", didYouMean(callee.text, constantFunctions()));
+    reporter.fail(Code::L5, callee.location, "unknown function '" + callee.text + "' of constants",
+                  didYouMean(callee.text, constantFunctions()));
   return result;
 }
 
@@ -203,7 +205,7 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
                                                   const std::function<bool(const ast::Argument &)> &isFlag) {
   constexpr size_t most = 256;
   if (arguments.size() > most)
-    reporter.fail(at, "a call with " + std::to_string(arguments.size()) + " arguments, at most " + std::to_string(most));
+    reporter.fail(Code::L3, at, "a call with " + std::to_string(arguments.size()) + " arguments, at most " + std::to_string(most));
   std::vector<const ast::Argument *> slots(formals.size());
   std::vector<std::string> names;
   for (const Formal &f : formals)
@@ -216,10 +218,10 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
     const std::string &name = flag ? a.value->text : a.name.text;
     if (name.empty()) {
       if (named)
-        reporter.fail(a.value->location, "an argument without a name after one with a name");
+        reporter.fail(Code::L12, a.value->location, "an argument without a name after one with a name");
       slot = position++;
       if (slot >= formals.size())
-        reporter.fail(a.value->location,
+        reporter.fail(Code::L12, a.value->location,
                       what + " takes " + std::to_string(formals.size()) + (formals.size() == 1 ? " argument" : " arguments") +
                           ", this is number " + std::to_string(position),
                       formals.empty() ? Helps{} : Helps{"it takes " + joined(names, "and")});
@@ -231,19 +233,20 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
         Helps helps = didYouMean(a.name.text, names);
         if (helps.empty() && !names.empty())
           helps.push_back("it takes " + joined(names, "and"));
-        reporter.fail(a.name.location, what + " has no argument '" + a.name.text + "'", helps);
+        reporter.fail(Code::L12, a.name.location, what + " has no argument '" + a.name.text + "'", helps);
       }
     }
     if (slots[slot])
-      reporter.fail(a.name.text.empty() ? a.value->location : a.name.location,
+      reporter.fail(Code::L12, a.name.text.empty() ? a.value->location : a.name.location,
                     "argument '" + formals[slot].name + "' of " + what + " is given twice");
     if (!a.unit.text.empty() && !formals[slot].takesUnit)
-      reporter.fail(a.unit.location, "argument '" + formals[slot].name + "' of " + what + " has no unit", {"remove '" + a.unit.text + "'"});
+      reporter.fail(Code::L12, a.unit.location, "argument '" + formals[slot].name + "' of " + what + " has no unit",
+                    {"remove '" + a.unit.text + "'"});
     slots[slot] = &a;
   }
   for (size_t i = 0; i < formals.size(); ++i)
     if (!slots[i] && !formals[i].optional)
-      reporter.fail(at,
+      reporter.fail(Code::L12, at,
                     what + " needs argument '" + formals[i].name + "' (number " + std::to_string(i + 1) + " of " +
                         std::to_string(formals.size()) + ")",
                     {"it takes " + joined(names, "and")});

@@ -30,20 +30,19 @@ void Reporter::addHelps(Diagnostic &diagnostic, Location at, const Helps &helps)
   }
 }
 
-void Reporter::error(Location at, const std::string &message, const Helps &helps) {
+void Reporter::error(Code code, Location at, const std::string &message, const Helps &helps) {
   if (!first(at))
     return;
-  Diagnostic &d = diagnostics.error(at, message);
+  Diagnostic &d = diagnostics.error(code, at, message);
   addFrames(d);
   addHelps(d, at, helps);
   checkCount();
 }
 
-void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note,
-                     const Helps &helps) {
+void Reporter::error(Code code, Location at, const std::string &message, Location noteAt, const std::string &note, const Helps &helps) {
   if (!first(at))
     return;
-  Diagnostic &d = diagnostics.error(at, message).note(noteAt, note);
+  Diagnostic &d = diagnostics.error(code, at, message).note(noteAt, note);
   addFrames(d);
   addHelps(d, at, helps);
   checkCount();
@@ -57,20 +56,20 @@ void Reporter::warning(Location at, const std::string &message, const Helps &hel
   addHelps(d, at, helps);
 }
 
-void Reporter::fail(Location at, const std::string &message, const Helps &helps) {
-  error(at, message, helps);
+void Reporter::fail(Code code, Location at, const std::string &message, const Helps &helps) {
+  error(code, at, message, helps);
   throw Stop{};
 }
 
-void Reporter::abort(Location at, const std::string &message, const Helps &helps) {
-  error(at, message, helps);
+void Reporter::abort(Code code, Location at, const std::string &message, const Helps &helps) {
+  error(code, at, message, helps);
   throw Abort{};
 }
 
 void Reporter::work(Location at) {
   constexpr int64_t most = 20'000'000;
   if (++units > most)
-    abort(at, "the model is too large: elaborating it takes more than " + std::to_string(most) + " steps");
+    abort(Code::L3, at, "the model is too large: elaborating it takes more than " + std::to_string(most) + " steps");
 }
 
 } // namespace npar::dsl

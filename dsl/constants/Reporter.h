@@ -20,12 +20,12 @@ public:
   explicit Reporter(Diagnostics &diagnostics) : diagnostics(diagnostics) {}
 
   /// Reports once per place (unrolled blocks repeat their errors). `helps` may be empty.
-  void error(Location at, const std::string &message, const Helps &helps = {});
+  void error(Code code, Location at, const std::string &message, const Helps &helps = {});
   /// The same, with a note at another place.
-  void error(Location at, const std::string &message, Location noteAt, const std::string &note, const Helps &helps = {});
+  void error(Code code, Location at, const std::string &message, Location noteAt, const std::string &note, const Helps &helps = {});
   void warning(Location at, const std::string &message, const Helps &helps = {});
-  [[noreturn]] void fail(Location at, const std::string &message, const Helps &helps = {});
-  [[noreturn]] void abort(Location at, const std::string &message, const Helps &helps = {});
+  [[noreturn]] void fail(Code code, Location at, const std::string &message, const Helps &helps = {});
+  [[noreturn]] void abort(Code code, Location at, const std::string &message, const Helps &helps = {});
 
   size_t errorCount() const { return diagnostics.errorCount(); }
 

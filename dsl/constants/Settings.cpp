@@ -182,13 +182,13 @@ void Settings::reportUnknown(Reporter &reporter) const {
         names.erase(std::unique(names.begin(), names.end()), names.end());
         helps.push_back("it is one of " + joined(names));
       }
-      reporter.error(s.keyLocation, "unknown setting '" + s.key + "'", helps);
+      reporter.error(Code::L8, s.keyLocation, "unknown setting '" + s.key + "'", helps);
     }
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch",    "clip",      "seed",   "micro", "accumulate", "compute", "reduce",
-                                                 "products", "recompute", "bucket", "data",  "world"};
+  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro",  "accumulate", "compute",
+                                                 "reduce", "products", "recompute", "bucket", "data",       "world"};
   return names;
 }
 
@@ -216,15 +216,15 @@ void checkConfig(Reporter &reporter, const ast::Config &config, const std::vecto
     names.push_back(p.name.text);
   for (const ast::Item &item : config.values) {
     if (std::find(names.begin(), names.end(), item.name.text) == names.end())
-      reporter.error(item.name.location, what + " has no constant '" + item.name.text + "'", didYouMean(item.name.text, names));
+      reporter.error(Code::L8, item.name.location, what + " has no constant '" + item.name.text + "'", didYouMean(item.name.text, names));
     else if (!item.value)
-      reporter.error(item.name.location, "configuration \"" + config.name.text + "\" gives no value to '" + item.name.text + "'",
+      reporter.error(Code::L8, item.name.location, "configuration \"" + config.name.text + "\" gives no value to '" + item.name.text + "'",
                      {"write " + item.name.text + " = ..."});
     for (const ast::Item &before : config.values) {
       if (&before == &item)
         break;
       if (before.name.text == item.name.text)
-        reporter.error(item.name.location, "'" + item.name.text + "' is given twice", before.name.location, "first given here");
+        reporter.error(Code::L6, item.name.location, "'" + item.name.text + "' is given twice", before.name.location, "first given here");
     }
   }
 }
@@ -237,12 +237,12 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
     checkConfig(evaluator.reporter, *config, parameters, what);
   for (const ast::Item &p : parameters) {
     if (Binding *before = scope.findHere(p.name.text)) {
-      evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location,
+      evaluator.reporter.error(Code::L6, p.name.location, "constant '" + p.name.text + "' is declared twice", before->location,
                                "first declared here");
       continue;
     }
     if (std::find(settingNames().begin(), settingNames().end(), p.name.text) != settingNames().end())
-      evaluator.reporter.error(p.name.location, "a constant cannot be called '" + p.name.text + "': a setting has this name",
+      evaluator.reporter.error(Code::L4, p.name.location, "a constant cannot be called '" + p.name.text + "': a setting has this name",
                                {"give it another name"});
     const Setting *setting = settings.find(p.name.text);
     const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
@@ -257,7 +257,7 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       if (auto *word = std::get_if<std::string>(&value); mayBeNone && word && *word == "none")
         value = None{};
       if (!given && !p.value)
-        evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
+        evaluator.reporter.fail(Code::L8, p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: " + nameOf(engine::Option::Setting, p.name.text + "=...")});
       bool sameKind = mayBeNone || std::holds_alternative<Poison>(fallback) || fallback.index() == value.index() ||
                       (isNumber(fallback) && isNumber(value));
@@ -265,7 +265,8 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
         auto *word = std::get_if<std::string>(&value);
         std::string text = word && *word == "none" ? *word : textOf(value);
         value = Poison{};
-        evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(fallback) + ", " + text + " is not");
+        evaluator.reporter.fail(Code::L9, given->location,
+                                "constant '" + p.name.text + "' is " + kindOf(fallback) + ", " + text + " is not");
       }
     } catch (const Stop &) {
     }

@@ -16,14 +16,15 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
         checkFresh(item.name, scope);
       if (name == "batch") {
         if (item.value)
-          reporter.fail(item.name.location, "the size of axis 'batch' comes from the train block and the plan", {"write `axis batch`"});
+          reporter.fail(Code::A5, item.name.location, "the size of axis 'batch' comes from the train block and the plan",
+                        {"write `axis batch`"});
         scope.bind(name, AxisValue{{name}}, item.name.location);
         continue;
       }
       if (!item.value && !ownConstant) {
         if (old)
           throw Stop{};
-        reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'",
+        reporter.fail(Code::A1, item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'",
                       {"write `axis " + name + " = ...`"});
       }
       if (AxisValue parts = item.value ? factors(*item.value, scope) : AxisValue{}; !parts.names.empty()) {
@@ -38,7 +39,7 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
       else if (auto *i = std::get_if<int64_t>(&old->value))
         size = *i;
       else
-        reporter.fail(item.name.location,
+        reporter.fail(Code::A1, item.name.location,
                       "the size of axis '" + name + "' must be an integer, constant '" + name + "' is " + textOf(old->value));
       graph.declareAxis(name, size, item.name.location);
       if (AxisNames parts = item.value ? summands(*item.value, scope) : AxisNames{}; !parts.empty())
@@ -87,7 +88,7 @@ AxisValue ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
       return {};
     for (const std::string &name : axis->names) {
       if (contains(result.names, name))
-        reporter.fail(item->location, "axis '" + name + "' is twice in a product of axes");
+        reporter.fail(Code::A8, item->location, "axis '" + name + "' is twice in a product of axes");
       result.names.push_back(name);
     }
     result.products.insert(result.products.end(), axis->products.begin(), axis->products.end());

@@ -16,11 +16,11 @@ const char *const forms[] = {"`rename \"name in the file\" -> \"parameter\"`", "
 void checkPattern(Reporter &reporter, const ast::Name &text, bool star) {
   auto stars = std::count(text.text.begin(), text.text.end(), '*');
   if (text.text.empty())
-    reporter.fail(text.location, "an empty name");
+    reporter.fail(Code::L19, text.location, "an empty name");
   if (stars > 1)
-    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(stars) + " '*', at most one is read");
+    reporter.fail(Code::L19, text.location, "the pattern \"" + text.text + "\" has " + std::to_string(stars) + " '*', at most one is read");
   if (stars == 1 && !star)
-    reporter.fail(text.location, "a '*' stands for nothing here: \"" + text.text + "\" must be one name");
+    reporter.fail(Code::L19, text.location, "a '*' stands for nothing here: \"" + text.text + "\" must be one name");
 }
 
 /// The placeholders for numbers in a pattern, in order, such as "{i}".
@@ -48,11 +48,12 @@ void checkNumbers(const Graph &graph, Reporter &reporter, const ast::Name &text,
   constexpr size_t most = 4; // with the '*'
   const std::vector<std::string> numbers = numbersOf(text.text), others = onlyInTarget(text.text, target.text);
   if (size_t count = numbers.size() + (text.text.find('*') != std::string::npos ? 1 : 0); count > most)
-    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) +
-                                     " parts that stand for something, at most " + std::to_string(most) + " are read");
+    reporter.fail(Code::L19, text.location,
+                  "the pattern \"" + text.text + "\" has " + std::to_string(count) + " parts that stand for something, at most " +
+                      std::to_string(most) + " are read");
   for (size_t i = 0; i < others.size(); ++i) // the first one may be an axis
     if (const std::string name = others[i].substr(1, others[i].size() - 2); i > 0 || !graph.hasAxis(name))
-      reporter.fail(target.location, "'" + others[i] + "' stands for nothing here: \"" + text.text + "\" does not have it");
+      reporter.fail(Code::L19, target.location, "'" + others[i] + "' stands for nothing here: \"" + text.text + "\" does not have it");
 }
 
 /// Tells whether a model's text declares an axis, perhaps in blocks that these constants leave out.
@@ -94,7 +95,7 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
   auto word = std::find(words.begin(), words.end(), source.word.text);
   if (word == words.end()) {
     Helps helps = didYouMean(source.word.text, words);
-    reporter.fail(source.word.location, "a checkpoint block has no '" + source.word.text + "'",
+    reporter.fail(Code::L19, source.word.location, "a checkpoint block has no '" + source.word.text + "'",
                   helps.empty() ? Helps{"it has " + joined(words, "and")} : helps);
   }
   CheckpointRule rule;
@@ -103,7 +104,7 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
   rule.location = source.text.location;
   bool rename = rule.kind == CheckpointRuleKind::Rename, same = rule.kind == CheckpointRuleKind::Same;
   if (source.target.has_value() != rename || (source.value != nullptr) != same)
-    reporter.fail(source.word.location, "'" + source.word.text + "' is written in another way",
+    reporter.fail(Code::L19, source.word.location, "'" + source.word.text + "' is written in another way",
                   {std::string("write ") + forms[word - words.begin()]});
   checkPattern(reporter, source.text, !same);
   (rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file) = source.text.text;
@@ -134,9 +135,9 @@ void ModelElaborator::checkShadowed() {
       bool earlier = alike && j < i;
       if (i == j || !(earlier || (ignored && rules[i].kind != rules[j].kind)) || !coversPattern(textOf(rules[j]), textOf(rules[i])))
         continue;
-      reporter.error(rules[i].location, "this line has no effect: another line matches every name of \"" + textOf(rules[i]) + '"',
-                     rules[j].location, "it is here",
-                     {earlier ? "remove one of them, or put the narrower one first" : "remove one of them"});
+      reporter.error(Code::L19, rules[i].location,
+                     "this line has no effect: another line matches every name of \"" + textOf(rules[i]) + '"', rules[j].location,
+                     "it is here", {earlier ? "remove one of them, or put the narrower one first" : "remove one of them"});
       break;
     }
 }
@@ -152,14 +153,14 @@ std::string ModelElaborator::parameterPath(const ast::Expression &e, Scope &scop
       throw Stop{};
     auto *parameter = std::get_if<ParameterValue>(&value);
     if (!parameter)
-      reporter.fail(at, "'same' compares with a parameter, this is " + kindOf(value));
+      reporter.fail(Code::L19, at, "'same' compares with a parameter, this is " + kindOf(value));
     return graph.model.parameters[parameter->index].path;
   };
   if (e.kind == ast::ExpressionKind::Text)
     return e.text;
   const ast::Expression &base = e.kind == ast::ExpressionKind::Suffixed ? *e.items[0] : e;
   if (base.kind != ast::ExpressionKind::Name)
-    reporter.fail(e.location, "expected a parameter, such as wte.weight, or its path in quotes");
+    reporter.fail(Code::L19, e.location, "expected a parameter, such as wte.weight, or its path in quotes");
   Binding *binding = scope.find(base.text);
   if (!binding)
     unknown("name", base, scope);
@@ -168,10 +169,10 @@ std::string ModelElaborator::parameterPath(const ast::Expression &e, Scope &scop
     if (std::holds_alternative<Poison>(binding->value))
       throw Stop{};
     if (suffix.kind != ast::SuffixKind::Member || !layer)
-      reporter.fail(e.location, "expected a parameter, such as wte.weight, or its path in quotes");
+      reporter.fail(Code::L19, e.location, "expected a parameter, such as wte.weight, or its path in quotes");
     Binding *inner = (*layer)->scope.findHere(suffix.member.text);
     if (!inner)
-      reporter.fail(suffix.member.location, "layer '" + (*layer)->path + "' has no member '" + suffix.member.text + "'",
+      reporter.fail(Code::L19, suffix.member.location, "layer '" + (*layer)->path + "' has no member '" + suffix.member.text + "'",
                     didYouMean(suffix.member.text, (*layer)->scope.names()));
     binding = inner;
   }
@@ -191,14 +192,17 @@ void ModelElaborator::checkCheckpoint() {
   };
   for (const CheckpointRule &rule : graph.model.checkpoint) {
     if (rule.kind == CheckpointRuleKind::Fresh && !has(rule.model))
-      reporter.error(rule.location, "no parameter of model '" + graph.model.name + "' is called \"" + rule.model + '"', suchAs(rule.model));
+      reporter.error(Code::L19, rule.location, "no parameter of model '" + graph.model.name + "' is called \"" + rule.model + '"',
+                     suchAs(rule.model));
     if (rule.kind == CheckpointRuleKind::Same && std::find(paths.begin(), paths.end(), rule.model) == paths.end())
-      reporter.error(rule.location, "model '" + graph.model.name + "' has no parameter '" + rule.model + "'", suchAs(rule.model));
+      reporter.error(Code::L19, rule.location, "model '" + graph.model.name + "' has no parameter '" + rule.model + "'",
+                     suchAs(rule.model));
     if (rule.kind == CheckpointRuleKind::Same && rule.model.find('{') != std::string::npos)
-      reporter.error(rule.location,
+      reporter.error(Code::L19, rule.location,
                      "\"" + rule.file + "\" cannot be the same as '" + rule.model + "', which is several tensors of the file");
     if (rule.kind == CheckpointRuleKind::Same && rule.file == rule.model)
-      reporter.error(rule.location, "\"" + rule.file + "\" is the parameter's own name: there is nothing to compare", {"remove this line"});
+      reporter.error(Code::L19, rule.location, "\"" + rule.file + "\" is the parameter's own name: there is nothing to compare",
+                     {"remove this line"});
   }
 }
 

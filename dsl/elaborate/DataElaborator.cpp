@@ -51,14 +51,14 @@ private:
   void group(const ast::DataSource &from) {
     const std::string &word = from.word.text;
     if (word != "stream" && word != "file" && word != "idx" && word != "images" && word != "text")
-      reporter.fail(from.word.location, "a data block has no '" + word + "'", wordHelp(word));
+      reporter.fail(Code::T6, from.word.location, "a data block has no '" + word + "'", wordHelp(word));
     bool stream = word == "stream";
     DataGroup group;
     for (const ast::DataFile &each : from.files)
       group.files.push_back(file(each, word));
     weigh(from, group);
     if (word == "idx" && from.feeds.size() > 1)
-      reporter.fail(from.feeds[1].input.location, "an IDX file has one array, so it feeds one input",
+      reporter.fail(Code::T6, from.feeds[1].input.location, "an IDX file has one array, so it feeds one input",
                     {"write `idx \"FILE\" " + from.feeds[1].input.text + "` for the file of '" + from.feeds[1].input.text + "'"});
     TextFeedReader texts(from, evaluator, scope, [this](const ast::Name &path) { return found(path); });
     for (const ast::DataFeed &each : from.feeds)
@@ -94,19 +94,19 @@ private:
   DataFile file(const ast::DataFile &from, const std::string &kind) {
     DataFile result;
     if (from.path.text.empty())
-      reporter.fail(from.path.location, "a file needs a name");
+      reporter.fail(Code::T7, from.path.location, "a file needs a name");
     result.path = found(from.path);
     if (kind == "text") {
       result.format = textFormat(from, reporter);
       if (from.lengths)
-        reporter.fail(from.lengths->location, "'lengths' is for a stream of tokens; a row of a file of texts is a sample");
+        reporter.fail(Code::T7, from.lengths->location, "'lengths' is for a stream of tokens; a row of a file of texts is a sample");
       return result;
     }
     if (kind != "stream") {
       result.format = kind == "idx" ? DataFormat::Idx : kind == "images" ? DataFormat::Images : DataFormat::Tensors;
       for (const auto &[given, word] : {std::pair(&from.format, "as"), std::pair(&from.lengths, "lengths")})
         if (*given)
-          reporter.fail((*given)->location,
+          reporter.fail(Code::T7, (*given)->location,
                         std::string("'") + word + "' is for a stream of tokens; " +
                             (kind == "file" ? "a file of tensors states its own types" : "pictures and IDX files state their own types"));
       return result;
@@ -120,9 +120,9 @@ private:
     else if (word == "i32")
       result.format = DataFormat::I32;
     else if (from.format)
-      reporter.fail(from.format->location, "unknown kind of tokens '" + word + "'", {"it is one of bytes, u16 or i32"});
+      reporter.fail(Code::T7, from.format->location, "unknown kind of tokens '" + word + "'", {"it is one of bytes, u16 or i32"});
     else
-      reporter.fail(from.path.location, "the format of '" + from.path.text + "' is missing",
+      reporter.fail(Code::T7, from.path.location, "the format of '" + from.path.text + "' is missing",
                     {"write `as bytes`, `as u16` or `as i32` after it; a file of tensors is read by `file`"});
     if (from.lengths)
       result.lengths = found(*from.lengths);
@@ -136,16 +136,17 @@ private:
     for (size_t i = 0; i < from.files.size(); ++i) {
       const ast::ExpressionPtr &weight = from.files[i].weight;
       if (!weight != !from.files[0].weight)
-        reporter.fail(weight ? weight->location : from.files[i].path.location, "only some of these files have a weight",
+        reporter.fail(Code::T7, weight ? weight->location : from.files[i].path.location, "only some of these files have a weight",
                       {"give all of them one, or none: then each sample comes once in an epoch"});
       if (!weight)
         continue;
       double value = evaluator.number(*weight, scope, "the weight");
       double scaled = value * parts;
       if (!(value > 0) || value > most || std::abs(scaled - std::round(scaled)) > 1e-6 * scaled)
-        reporter.fail(weight->location, "the weight is " + textOf(value) +
-                                            ", it must be above 0, up to a million, with four digits after the "
-                                            "point at most");
+        reporter.fail(Code::T7, weight->location,
+                      "the weight is " + textOf(value) +
+                          ", it must be above 0, up to a million, with four digits after the "
+                          "point at most");
       group.files[i].weight = std::llround(scaled);
       divisor = std::gcd(divisor, group.files[i].weight);
     }
@@ -153,14 +154,15 @@ private:
     for (DataFile &file : group.files)
       sum += file.weight /= std::max<int64_t>(1, divisor);
     if (sum > INT32_MAX / 1024)
-      reporter.fail(from.files[0].weight->location, "the weights are " + std::to_string(sum) + " together, in the smallest whole numbers",
+      reporter.fail(Code::T7, from.files[0].weight->location,
+                    "the weights are " + std::to_string(sum) + " together, in the smallest whole numbers",
                     {"round them, as in 0.7 and 0.3"});
   }
 
   void checkLengths(const ast::DataSource &from, const DataGroup &group) {
     for (size_t i = 0; i < group.files.size(); ++i)
       if (group.files[i].lengths.empty() != group.files[0].lengths.empty())
-        reporter.fail(from.files[i].path.location, "only some of these files have the lengths of their documents");
+        reporter.fail(Code::T7, from.files[i].path.location, "only some of these files have the lengths of their documents");
     if (group.files[0].lengths.empty())
       return;
     needIgnored(from.files[0].lengths->location, "a document's last sample is filled up, which takes targets that do not count");
@@ -170,7 +172,7 @@ private:
     auto ignores = [&](const Loss &loss) { return model.nodes[static_cast<size_t>(loss.node)].attributes.count("ignore") != 0; };
     auto counts = std::find_if_not(model.losses.begin(), model.losses.end(), ignores);
     if (counts != model.losses.end())
-      reporter.fail(at,
+      reporter.fail(Code::T6, at,
                     why + ", but " + (counts->name.empty() ? "model '" + model.name + "'" : "loss '" + counts->name + "'") +
                         " counts every target",
                     {"let its loss ignore a number: cross_entropy(..., ignore = -100)"});
@@ -183,22 +185,22 @@ private:
     const DataGroup &first = data.groups[0];
     DataFormat format = group.files[0].format, other = first.files[0].format;
     if (program::hasTexts(format) || program::hasTexts(other))
-      reporter.fail(from.word.location, "a file of texts feeds a model alone",
+      reporter.fail(Code::T6, from.word.location, "a file of texts feeds a model alone",
                     {"columns of the same file feed further inputs: number(\"COLUMN\"), class(\"COLUMN\")"});
     if (isStream(format) || isStream(other))
-      reporter.fail(from.word.location, "a stream of tokens feeds a model alone",
+      reporter.fail(Code::T6, from.word.location, "a stream of tokens feeds a model alone",
                     {"put what all inputs take into files of tensors, as many samples in each"});
     if (format == DataFormat::Images || format != other)
-      reporter.fail(from.word.location,
+      reporter.fail(Code::T6, from.word.location,
                     std::string("'") + from.word.text + "' cannot feed a model together with '" + source.sources[0].word.text + "'",
                     {"the classes of a folder of pictures are fed by class(...): `images \"FOLDER\" image, label = class(image)`"});
     if (first.files.size() != group.files.size())
-      reporter.fail(from.word.location,
+      reporter.fail(Code::T7, from.word.location,
                     "these are " + counted(static_cast<int64_t>(group.files.size()), "file") + ", but there are " +
                         counted(static_cast<int64_t>(first.files.size()), "file") + " with the same samples",
                     {"give equally many: file i of each must have the same samples"});
     if (from.files[0].weight)
-      reporter.fail(from.files[0].weight->location, "give weights only to the first group of files; they apply to all groups");
+      reporter.fail(Code::T7, from.files[0].weight->location, "give weights only to the first group of files; they apply to all groups");
   }
 
   //===- Feeds ------------------------------------------------------------------------------------------------------------===//
@@ -207,12 +209,12 @@ private:
   const Node *input(const ast::Name &name) {
     if (std::find(declared.begin(), declared.end(), name.text) == declared.end()) {
       Helps helps = didYouMean(name.text, declared);
-      reporter.fail(name.location, "model '" + model.name + "' has no input '" + name.text + "'",
+      reporter.fail(Code::T6, name.location, "model '" + model.name + "' has no input '" + name.text + "'",
                     helps.empty() ? Helps{"its inputs are " + joined(declared, "and")} : helps);
     }
     for (const auto &[fed, at] : known)
       if (fed == name.text) {
-        reporter.error(name.location, "input '" + name.text + "' is fed twice", at, "first fed here");
+        reporter.error(Code::T6, name.location, "input '" + name.text + "' is fed twice", at, "first fed here");
         throw Stop{};
       }
     known.push_back({name.text, name.location});
@@ -228,7 +230,7 @@ private:
     result.tensor = result.input = from.input.text;
     if (from.value) {
       if (from.value->kind != ast::ExpressionKind::Text || from.value->text.empty())
-        reporter.fail(from.value->location, "an input takes a tensor of a file of tensors, by its name in quotes",
+        reporter.fail(Code::T6, from.value->location, "an input takes a tensor of a file of tensors, by its name in quotes",
                       {"write " + from.input.text + " = \"name\""});
       result.tensor = from.value->text;
     }
@@ -242,7 +244,7 @@ private:
     DataFeed result;
     result.input = from.input.text;
     if (from.value)
-      reporter.fail(from.value->location, "an IDX file has one array, which has no name");
+      reporter.fail(Code::T6, from.value->location, "an IDX file has one array, which has no name");
     if (node)
       needInteger(from, *node);
     if (node && node->type.axes.size() >= 3) {
@@ -266,16 +268,16 @@ private:
       bool isCall = value.kind == ast::ExpressionKind::Suffixed && value.items[0]->kind == ast::ExpressionKind::Name &&
                     value.items[0]->text == "class" && value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
       if (!isCall)
-        reporter.fail(value.location, "an input of a folder takes its pictures or class(...)",
+        reporter.fail(Code::T6, value.location, "an input of a folder takes its pictures or class(...)",
                       {"write `images \"FOLDER\" image, label = class(image)`"});
       auto arguments = matchArguments(reporter, "'class'", value.location, {{"image"}}, value.suffixes[0].arguments);
       const ast::Expression &of = *arguments[0]->value;
       if (of.kind != ast::ExpressionKind::Name ||
           std::none_of(group.feeds.begin(), group.feeds.end(), [&](const auto &feed) { return feed.input.text == of.text && !feed.value; }))
-        reporter.fail(of.location, "'class' needs the input that has this folder's pictures");
+        reporter.fail(Code::T6, of.location, "'class' needs the input that has this folder's pictures");
       result.isClass = true;
       if (node && node->type.axes.size() != 1)
-        reporter.fail(from.input.location,
+        reporter.fail(Code::T9, from.input.location,
                       "a class is one number for each sample; '" + from.input.text + "' is over [" + joinedAxes(node->type.axes) + "]",
                       {"declare it over [batch]"});
     } else if (node) {
@@ -301,20 +303,21 @@ private:
     const std::string &axis = node.type.axes[1];
     for (const Axis &each : model.axes)
       if (each.name == axis && feed.kind == TextFeedKind::Number && each.size != static_cast<int64_t>(feed.columns.size()))
-        reporter.fail(from.input.location,
+        reporter.fail(Code::T9, from.input.location,
                       "axis '" + axis + "' of '" + from.input.text + "' has " + std::to_string(each.size) + " entries, and " +
                           counted(static_cast<int64_t>(feed.columns.size()), "column") + " feed it",
                       {"name one column for each entry: number([\"FIRST\", \"SECOND\"])"});
     for (const Node &other : model.nodes)
       if (other.op == "input" && std::get<std::string>(other.attributes.at("name")) == feed.of && other.type.axes.size() == 2 &&
           other.type.axes[1] != axis)
-        reporter.fail(from.input.location, "input '" + from.input.text + "' is over '" + axis + "', the tokens that it describes over '" +
-                                               other.type.axes[1] + "'");
+        reporter.fail(Code::T9, from.input.location,
+                      "input '" + from.input.text + "' is over '" + axis + "', the tokens that it describes over '" + other.type.axes[1] +
+                          "'");
   }
 
   void needInteger(const ast::DataFeed &from, const Node &node) {
     if (!isInteger(node.type.element))
-      reporter.fail(from.input.location, "input '" + from.input.text + "' has floats, but pictures and IDX files have integers",
+      reporter.fail(Code::T9, from.input.location, "input '" + from.input.text + "' has floats, but pictures and IDX files have integers",
                     {"declare it u8 and convert it in the model: float(" + from.input.text + ") / 255"});
   }
 
@@ -322,22 +325,25 @@ private:
   void picture(const ast::DataFeed &from, const Node &node) {
     const std::vector<std::string> &axes = node.type.axes;
     if (axes.size() != 3 && axes.size() != 4)
-      reporter.fail(from.input.location, "pictures feed an input over [batch, row, column] or [batch, channel, row, column]; '" +
-                                             from.input.text + "' is over [" + joinedAxes(axes) + "]");
+      reporter.fail(Code::T9, from.input.location,
+                    "pictures feed an input over [batch, row, column] or [batch, channel, row, column]; '" + from.input.text +
+                        "' is over [" + joinedAxes(axes) + "]");
     for (const Axis &axis : model.axes)
       if (axes.size() == 4 && axis.name == axes[1] && axis.size != 1 && axis.size != 3)
-        reporter.fail(from.input.location, "pictures have 1 channel (grey) or 3 (red, green, blue), but axis '" + axis.name + "' of '" +
-                                               from.input.text + "' has " + std::to_string(axis.size));
+        reporter.fail(Code::T9, from.input.location,
+                      "pictures have 1 channel (grey) or 3 (red, green, blue), but axis '" + axis.name + "' of '" + from.input.text +
+                          "' has " + std::to_string(axis.size));
     hasPictures = true;
   }
 
   void steps() {
     elaborateSteps(source.steps, evaluator, scope, data);
     if (!source.steps.empty() && !hasPictures && !incomplete)
-      reporter.fail(source.steps[0].word.location, "these steps prepare pictures, but data block '" + data.name + "' feeds none",
+      reporter.fail(Code::T8, source.steps[0].word.location, "these steps prepare pictures, but data block '" + data.name + "' feeds none",
                     {"`images \"FOLDER\" image` and `idx \"FILE\" image` feed pictures"});
     if (!source.steps.empty() && !unmixed.empty())
-      reporter.fail(unmixed[0].location, "steps mix the values of u8 pictures, but input '" + unmixed[0].text + "' has other integers",
+      reporter.fail(Code::T8, unmixed[0].location,
+                    "steps mix the values of u8 pictures, but input '" + unmixed[0].text + "' has other integers",
                     {"declare it u8 if it is a picture; otherwise give arrays that have the sizes of the inputs and remove the steps"});
   }
 
@@ -348,17 +354,19 @@ private:
     if (from.value)
       streamValue(*from.value, group, result);
     if (result.valid && made.files[0].lengths.empty())
-      reporter.fail(from.value->location, "'valid' needs documents: a stream without documents has a token everywhere",
+      reporter.fail(Code::T6, from.value->location, "'valid' needs documents: a stream without documents has a token everywhere",
                     {"give the documents: lengths \"FILE.i32\""});
     if (node && (!isInteger(node->type.element) && !result.valid))
-      reporter.fail(from.input.location, "input '" + from.input.text + "' has floats, but a stream has tokens, which are integers");
+      reporter.fail(Code::T9, from.input.location,
+                    "input '" + from.input.text + "' has floats, but a stream has tokens, which are integers");
     if (node) {
       const std::vector<std::string> &axes = node->type.axes;
       if (axes.size() != 2)
-        reporter.fail(from.input.location, "a stream feeds inputs over 'batch' and one axis, the sequence; '" + from.input.text +
-                                               "' is over [" + joinedAxes(axes) + "]");
+        reporter.fail(Code::T9, from.input.location,
+                      "a stream feeds inputs over 'batch' and one axis, the sequence; '" + from.input.text + "' is over [" +
+                          joinedAxes(axes) + "]");
       if (!sequence.empty() && axes[1] != sequence)
-        reporter.fail(from.input.location,
+        reporter.fail(Code::T9, from.input.location,
                       "input '" + from.input.text + "' is over '" + axes[1] + "', the others of this stream over '" + sequence + "'");
       sequence = axes[1];
     }
@@ -379,7 +387,7 @@ private:
                   value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
     std::string word = isCall ? value.items[0]->text : "";
     if (word != "shift" && word != "valid")
-      reporter.fail(value.location, "an input of a stream takes the tokens, shift(tokens, 1) or valid(tokens)");
+      reporter.fail(Code::T6, value.location, "an input of a stream takes the tokens, shift(tokens, 1) or valid(tokens)");
     std::vector<Formal> formals{{"tokens"}};
     if (word == "shift")
       formals.push_back({"by"});
@@ -389,19 +397,19 @@ private:
                       return feed.input.text == of.text && !feed.value;
                     });
     if (!isTokens)
-      reporter.fail(of.location, "'" + word + "' needs the input that has this stream's unshifted tokens");
+      reporter.fail(Code::T6, of.location, "'" + word + "' needs the input that has this stream's unshifted tokens");
     result.valid = word == "valid";
     if (result.valid)
       return;
     result.shift = evaluator.integer(*arguments[1]->value, scope, "the shift");
     if (result.shift < 0 || result.shift > 65536)
-      reporter.fail(arguments[1]->value->location, "the shift is " + std::to_string(result.shift) + ", it must be 0 to 65536");
+      reporter.fail(Code::T6, arguments[1]->value->location, "the shift is " + std::to_string(result.shift) + ", it must be 0 to 65536");
   }
 
   /// Sets the bound from `below`, and the location of the feed.
   void bound(const ast::DataFeed &from, const Node *node, DataFeed &result) {
     if (from.below && node && !isInteger(node->type.element))
-      reporter.fail(from.below->location, "input '" + from.input.text + "' has floats, which have no upper bound");
+      reporter.fail(Code::T9, from.below->location, "input '" + from.input.text + "' has floats, which have no upper bound");
     if (from.below) {
       for (const Axis &axis : model.axes)
         if (from.below->kind == ast::ExpressionKind::Name && from.below->text == axis.name)
@@ -409,8 +417,9 @@ private:
       if (result.belowAxis.empty())
         result.below = evaluator.integer(*from.below, scope, "what '" + from.input.text + "' is below");
       if (result.below < 1 || result.below > INT32_MAX)
-        reporter.fail(from.below->location, "what '" + from.input.text + "' is below is " + std::to_string(result.below) +
-                                                ", it must be 1 to " + std::to_string(INT32_MAX));
+        reporter.fail(Code::T9, from.below->location,
+                      "what '" + from.input.text + "' is below is " + std::to_string(result.below) + ", it must be 1 to " +
+                          std::to_string(INT32_MAX));
     }
     if (node)
       result.location = from.below ? from.below->location : from.input.location;
@@ -421,47 +430,47 @@ private:
   uint64_t seed(const ast::Expression &e) {
     int64_t value = evaluator.integer(e, scope, "the seed");
     if (value < 0)
-      reporter.fail(e.location, "the seed is " + std::to_string(value) + ", it must not be negative");
+      reporter.fail(Code::T10, e.location, "the seed is " + std::to_string(value) + ", it must not be negative");
     return static_cast<uint64_t>(value);
   }
 
   void split(const ast::DataSplit &from) {
     if (&from != &source.splits[0])
-      reporter.fail(from.location, "'split' is given twice");
+      reporter.fail(Code::T10, from.location, "'split' is given twice");
     double sum = 0;
     for (const ast::ExpressionPtr &each : from.shares) {
       double share = evaluator.number(*each, scope, "a part of the data");
       if (!(share > 0) || (sum += share) > 1 + 1e-9)
-        reporter.fail(each->location,
+        reporter.fail(Code::T10, each->location,
                       share > 0 ? "the parts of the data are more than 1 together, " + textOf(sum)
                                 : "a part of the data is " + textOf(share) + ", it must be above 0",
                       {"write split 0.9, 0.1: the first part is trained on"});
       data.shares.push_back(share);
     }
     if (!from.seed)
-      reporter.fail(from.location, "a split needs a seed of its own, so that its parts stay the same whatever is trained",
+      reporter.fail(Code::T10, from.location, "a split needs a seed of its own, so that its parts stay the same whatever is trained",
                     {"write `seed 42` after the parts"});
     data.splitSeed = seed(*from.seed);
   }
 
   void order(const ast::DataOrder &from) {
     if (from.word.text != "shuffled" && from.word.text != "sequential")
-      reporter.fail(from.word.location, "a data block has no '" + from.word.text + "'", wordHelp(from.word.text));
+      reporter.fail(Code::T10, from.word.location, "a data block has no '" + from.word.text + "'", wordHelp(from.word.text));
     if (&from != &source.orders[0])
-      reporter.fail(from.word.location, "the order of samples is given twice");
+      reporter.fail(Code::T10, from.word.location, "the order of samples is given twice");
     data.order = from.word.text == "shuffled" ? DataOrder::Shuffled : DataOrder::Sequential;
     if (from.seed && data.order == DataOrder::Sequential)
-      reporter.fail(from.seed->location, "samples in the data's own order need no seed");
+      reporter.fail(Code::T10, from.seed->location, "samples in the data's own order need no seed");
     if (from.seed)
       data.seed = seed(*from.seed);
   }
 
   void last(const ast::Name &word) {
     if (word.text != "drop" && word.text != "pad")
-      reporter.fail(word.location, "the last batch of an epoch has no '" + word.text + "'",
+      reporter.fail(Code::T10, word.location, "the last batch of an epoch has no '" + word.text + "'",
                     {"drop last leaves it out, pad last fills it up with samples that do not count"});
     if (&word != &source.lasts[0])
-      reporter.fail(word.location, "what becomes of the last batch is given twice");
+      reporter.fail(Code::T10, word.location, "what becomes of the last batch is given twice");
     data.last = word.text == "drop" ? DataLast::Drop : DataLast::Pad;
     if (data.last == DataLast::Pad)
       needIgnored(word.location, "'pad last' fills up a batch, which takes targets that do not count");
@@ -470,7 +479,7 @@ private:
   /// Every input that the loss needs is fed.
   void checkComplete() {
     if (source.sources.empty())
-      reporter.error(source.name.location, "data block '" + data.name + "' names no file",
+      reporter.error(Code::T6, source.name.location, "data block '" + data.name + "' names no file",
                      {"write `stream \"FILE.u16\" tokens, targets = shift(tokens, 1)` or `file \"FILE.safetensors\" NAME`"});
     if (incomplete || source.sources.empty())
       return;
@@ -479,8 +488,8 @@ private:
         continue;
       const std::string &name = std::get<std::string>(node.attributes.at("name"));
       if (std::none_of(known.begin(), known.end(), [&](const auto &fed) { return fed.first == name; }))
-        reporter.error(source.name.location, "nothing in data block '" + data.name + "' feeds input '" + name + "'", node.location,
-                       "declared here", {"name it after a file"});
+        reporter.error(Code::T6, source.name.location, "nothing in data block '" + data.name + "' feeds input '" + name + "'",
+                       node.location, "declared here", {"name it after a file"});
     }
   }
 

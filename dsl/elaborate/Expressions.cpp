@@ -97,15 +97,15 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
     helps.push_back(form);
   for (const std::string &layer : Library::importable(*file, /*layersAlone=*/true))
     result.push_back(layer);
-  reporter.fail(name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
+  reporter.fail(Code::L5, name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
 }
 
 Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
   if (!scope.find(e.text) && e.text != "none") {
     if (findOperation(e.text))
-      reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
+      reporter.fail(Code::L5, e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
     if (Library::findLayer(file, e.text).layer)
-      reporter.fail(e.location, "'" + e.text + "' is a layer: create an instance and call that",
+      reporter.fail(Code::L16, e.location, "'" + e.text + "' is a layer: create an instance and call that",
                     {"write `name = " + e.text + "(...)`, then name(x)"});
     unknown("name", e, scope);
   }
@@ -122,15 +122,15 @@ Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
   AxisValue group;
   group.group = true;
   if (e.items.empty())
-    reporter.fail(e.location, "an empty list of axes");
+    reporter.fail(Code::A3, e.location, "an empty list of axes");
   constexpr size_t most = 16;
   if (e.items.size() > most)
-    reporter.fail(e.location, "a list of " + std::to_string(e.items.size()) + " axes, at most " + std::to_string(most));
+    reporter.fail(Code::L3, e.location, "a list of " + std::to_string(e.items.size()) + " axes, at most " + std::to_string(most));
   for (const auto &item : e.items) {
     AxisValue part = axes(*item, scope, "an element of a list");
     for (const std::string &axis : part.names)
       if (contains(group.names, axis))
-        reporter.fail(item->location,
+        reporter.fail(Code::A3, item->location,
                       "axis '" + axis + "' is in the list twice" +
                           (part.product ? ", the second time as a factor of '" + part.products.back() + "'" : std::string()),
                       {"name it once, or declare a second axis of the same size under another name"});
@@ -146,7 +146,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
     for (const std::string &n : scope.names())
       if (std::holds_alternative<AxisValue>(scope.find(n)->value))
         names.push_back(n);
-    reporter.fail(e.location, "unknown axis '" + e.text + "'",
+    reporter.fail(Code::L5, e.location, "unknown axis '" + e.text + "'",
                   e.text == "batch" ? Helps{"declare it, in a layer too: `axis batch`"} : didYouMean(e.text, names));
   }
   Value value = evaluate(e, scope);
@@ -157,7 +157,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
     for (const std::string &name : graph.axisNames())
       if (graph.size(name) == *number && name.find('.') == std::string::npos) // a text cannot write the others
         sameSize.push_back("'" + name + "'");
-  reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
+  reporter.fail(Code::A6, e.location, what + " must be an axis, this is " + kindOf(value),
                 sameSize.empty() ? Helps() : Helps{joined(sameSize) + " is an axis of this size"});
 }
 
@@ -165,7 +165,7 @@ int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::s
   Value value = evaluate(e, scope);
   if (auto *tensor = std::get_if<TensorValue>(&value))
     return tensor->node;
-  reporter.fail(e.location, what + " must be a tensor, this is " + kindOf(value));
+  reporter.fail(Code::A6, e.location, what + " must be a tensor, this is " + kindOf(value));
 }
 
 std::string ModelElaborator::site(const std::string &kind) {
@@ -180,7 +180,7 @@ Value ModelElaborator::constant(Location at, const Value &value) {
   int64_t size = 1;
   for (const std::string &name : axis->names) {
     if (name == "batch")
-      reporter.fail(at, "the size of axis 'batch' is the plan's and cannot be used in a model");
+      reporter.fail(Code::A5, at, "the size of axis 'batch' is the plan's and cannot be used in a model");
     size *= graph.size(name); // fits: its declaration was checked
   }
   return size;
@@ -204,7 +204,7 @@ Value ModelElaborator::invert(const ast::Expression &operand, Scope &scope) {
     return tensorNegation(graph, reporter, operand.location, tensor->node);
   if (auto *truth = std::get_if<bool>(&value))
     return !*truth;
-  reporter.fail(operand.location, "the operand of 'not' must be true or false, this is " + kindOf(value));
+  reporter.fail(Code::A6, operand.location, "the operand of 'not' must be true or false, this is " + kindOf(value));
 }
 
 Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
@@ -232,7 +232,7 @@ Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
     switch (suffix.kind) {
     case ast::SuffixKind::Call:
       if (!object)
-        reporter.fail(suffix.location, kindOf(value) + " cannot be called");
+        reporter.fail(Code::L16, suffix.location, kindOf(value) + " cannot be called");
       value = forward(**object, suffix, place(suffix), scope);
       break;
     case ast::SuffixKind::Select:
@@ -240,7 +240,7 @@ Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
       break;
     case ast::SuffixKind::Member:
       if (!object)
-        reporter.fail(suffix.location, kindOf(value) + " has no members");
+        reporter.fail(Code::L16, suffix.location, kindOf(value) + " has no members");
       value = member(**object, suffix.member);
     }
   }
@@ -268,9 +268,9 @@ Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &su
     return operation->run(call);
   }
   if (Library::findLayer(file, name).layer)
-    reporter.fail(at, "a layer needs a name of its own, for its parameters", {"write `name = " + name + "(...)`, then name(x)"});
+    reporter.fail(Code::L16, at, "a layer needs a name of its own, for its parameters", {"write `name = " + name + "(...)`, then name(x)"});
   if (Binding *binding = scope.find(name))
-    reporter.fail(callee.location, "'" + name + "' is " + kindOf(binding->value) + " and cannot be called");
+    reporter.fail(Code::L16, callee.location, "'" + name + "' is " + kindOf(binding->value) + " and cannot be called");
   unknown("layer or operation", callee, scope);
 }
 
@@ -285,11 +285,12 @@ std::string ModelElaborator::partName(const std::string &axis, const ast::Expres
     if (!isList && graph.sizeOfPart(part) < graph.size(axis))
       helps.push_back("for the entry whose number is the size of '" + part + "' write [" + axis + " = 1 * " + part + "]");
     const std::string named = isList ? "the list of axes " + textOf(given.names) : "axis '" + part + "'";
-    reporter.fail(e.location, named + " is no part of '" + axis + "', which is " + (sum ? textOf(sum->parts) : "no sum of axes"), helps);
+    reporter.fail(Code::A8, e.location, named + " is no part of '" + axis + "', which is " + (sum ? textOf(sum->parts) : "no sum of axes"),
+                  helps);
   }
   for (const std::string &factor : graph.factorsOf(part))
     if (contains(type.axes, factor))
-      reporter.fail(e.location, "the tensor already has the axis '" + factor + "': " + textOf(type.axes));
+      reporter.fail(Code::A8, e.location, "the tensor already has the axis '" + factor + "': " + textOf(type.axes));
   return part;
 }
 
@@ -308,11 +309,11 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
   if (std::holds_alternative<NumberList>(value) || std::holds_alternative<TextList>(value))
     return entry(value, suffix, scope);
   if (!tensor)
-    reporter.fail(at, "only a tensor has parts to select, this is " + kindOf(value));
+    reporter.fail(Code::A8, at, "only a tensor has parts to select, this is " + kindOf(value));
   int node = tensor->node;
   for (const ast::Argument &a : suffix.arguments) {
     if (a.name.text.empty())
-      reporter.fail(a.value->location, "a selection names its axis", {"write [axis = index]"});
+      reporter.fail(Code::A8, a.value->location, "a selection names its axis", {"write [axis = index]"});
     ast::Expression axisName;
     axisName.kind = ast::ExpressionKind::Name;
     axisName.text = a.name.text;
@@ -320,9 +321,9 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
     AxisValue axis = axes(axisName, scope, "what is selected from");
     TensorType type = graph.type(node);
     if (axis.group || !contains(type.axes, axis.names[0]))
-      reporter.fail(a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
+      reporter.fail(Code::A8, a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
     if (axis.names[0] == "batch")
-      reporter.fail(a.name.location, "cannot select from axis 'batch': every sequence is treated the same");
+      reporter.fail(Code::A5, a.name.location, "cannot select from axis 'batch': every sequence is treated the same");
     Value chosen = evaluate(*a.value, scope);
     if (auto *given = std::get_if<AxisValue>(&chosen)) { // its size would be a number, and seldom the one that is meant
       const std::string part = partName(axis.names[0], *a.value, *given, type);
@@ -332,12 +333,13 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
     int64_t index = integer(*a.value, scope, "an index");
     int64_t size = graph.size(axis.names[0]);
     if (index < 0 || index >= size)
-      reporter.fail(a.value->location,
+      reporter.fail(Code::A8, a.value->location,
                     "index " + std::to_string(index) + " is outside of axis '" + axis.names[0] + "' of size " + std::to_string(size),
                     {"indices are 0 to " + std::to_string(size - 1)});
     if (size > mostSelected)
-      reporter.fail(a.name.location, "axis '" + axis.names[0] + "' of size " + std::to_string(size) +
-                                         " is too long to select one index of, at most " + std::to_string(mostSelected) + " are possible");
+      reporter.fail(Code::A8, a.name.location,
+                    "axis '" + axis.names[0] + "' of size " + std::to_string(size) + " is too long to select one index of, at most " +
+                        std::to_string(mostSelected) + " are possible");
     type.axes = without(type.axes, axis.names);
     node = graph.add(at, "select", {node}, type, {{"axis", axis.names[0]}, {"index", index}});
   }

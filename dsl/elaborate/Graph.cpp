@@ -28,13 +28,13 @@ std::string textOf(const AxisNames &axes) {
 
 void Graph::declareAxis(const std::string &name, int64_t size, Location at, bool countsSamples) {
   if (size < 1)
-    reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the smallest is 1");
+    reporter.fail(Code::A1, at, "axis '" + name + "' has size " + std::to_string(size) + ", the smallest is 1");
   if (size > INT32_MAX)
-    reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the largest is " + std::to_string(INT32_MAX));
+    reporter.fail(Code::A1, at, "axis '" + name + "' has size " + std::to_string(size) + ", the largest is " + std::to_string(INT32_MAX));
   for (const ProductAxis &product : model.products)
     if (product.name == name) {
-      reporter.error(at, "axis '" + name + "' is an axis of its own here and " + textOf(product.factors) + " elsewhere", product.location,
-                     "declared here", {"give one of them another name"});
+      reporter.error(Code::A2, at, "axis '" + name + "' is an axis of its own here and " + textOf(product.factors) + " elsewhere",
+                     product.location, "declared here", {"give one of them another name"});
       throw Stop{};
     }
   auto [it, fresh] = axisIndex.insert({name, model.axes.size()});
@@ -45,7 +45,8 @@ void Graph::declareAxis(const std::string &name, int64_t size, Location at, bool
   const Axis &before = model.axes[it->second];
   if (before.size == size)
     return;
-  reporter.error(at, "axis '" + name + "' has size " + std::to_string(size) + " here and " + std::to_string(before.size) + " elsewhere",
+  reporter.error(Code::A2, at,
+                 "axis '" + name + "' has size " + std::to_string(size) + " here and " + std::to_string(before.size) + " elsewhere",
                  before.location, "declared with " + std::to_string(before.size) + " here", {"give one of them another name"});
   throw Stop{};
 }
@@ -54,9 +55,9 @@ void Graph::declareProduct(const std::string &name, const AxisNames &factors, Lo
   int64_t size = 1;
   for (const std::string &factor : factors)
     if (__builtin_mul_overflow(size, this->size(factor), &size) || size > INT32_MAX)
-      reporter.fail(at, "axis '" + name + "' is larger than " + std::to_string(INT32_MAX) + ", the largest size of an axis");
+      reporter.fail(Code::A1, at, "axis '" + name + "' is larger than " + std::to_string(INT32_MAX) + ", the largest size of an axis");
   auto conflict = [&](Location before, const std::string &is) {
-    reporter.error(at, "axis '" + name + "' is " + textOf(factors) + " here and " + is + " elsewhere", before, "declared here",
+    reporter.error(Code::A2, at, "axis '" + name + "' is " + textOf(factors) + " here and " + is + " elsewhere", before, "declared here",
                    {"give one of them another name"});
     throw Stop{};
   };
@@ -81,18 +82,18 @@ AxisNames Graph::axisNames() const {
 void Graph::checkType(Location at, const TensorType &type) {
   constexpr size_t mostAxes = 16;
   if (type.axes.size() > mostAxes)
-    reporter.fail(at, "a tensor has " + std::to_string(type.axes.size()) + " axes, at most " + std::to_string(mostAxes));
+    reporter.fail(Code::L3, at, "a tensor has " + std::to_string(type.axes.size()) + " axes, at most " + std::to_string(mostAxes));
   auto bytes = static_cast<int64_t>(sizeOf(widened(type.element)));
   for (size_t i = 0; i < type.axes.size(); ++i) {
     for (size_t j = 0; j < i; ++j)
       if (type.axes[i] == type.axes[j])
-        reporter.fail(at, "axis '" + type.axes[i] + "' is used twice in a tensor: " + textOf(type.axes),
+        reporter.fail(Code::A3, at, "axis '" + type.axes[i] + "' is used twice in a tensor: " + textOf(type.axes),
                       {"declare a second axis of the same size under another name"});
     if (__builtin_mul_overflow(bytes, size(type.axes[i]), &bytes)) {
       std::string sizes;
       for (const std::string &axis : type.axes)
         sizes += (sizes.empty() ? "" : " * ") + std::to_string(size(axis));
-      reporter.fail(at,
+      reporter.fail(Code::L3, at,
                     "integer overflow: a tensor over " + textOf(type.axes) + " has " + sizes + " elements, its bytes are beyond 64 bits");
     }
   }
@@ -133,14 +134,15 @@ std::optional<size_t> Graph::commonRouting(Location at, const std::vector<int> &
     if (!found || !contains(type.axes, routings[*found].row))
       continue;
     if (common && common != found)
-      reporter.fail(at, "rows of two dispatches meet, which are sorted by different choices",
+      reporter.fail(Code::A11, at, "rows of two dispatches meet, which are sorted by different choices",
                     {"combine them before, or send both by one choice"});
     common = found;
   }
   if (common && contains(type.axes, routings[*common].expert))
-    reporter.fail(
-        at, "rows that belong to entries of '" + routings[*common].expert + "' meet a tensor over '" + routings[*common].expert + "' here",
-        {"operators such as + and *, and einsum, give each row its own entry"});
+    reporter.fail(Code::A11, at,
+                  "rows that belong to entries of '" + routings[*common].expert + "' meet a tensor over '" + routings[*common].expert +
+                      "' here",
+                  {"operators such as + and *, and einsum, give each row its own entry"});
   return common;
 }
 
@@ -148,7 +150,7 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
                const AxisNames &declared) {
   constexpr size_t most = 1'000'000;
   if (model.nodes.size() >= most)
-    reporter.abort(at, "the model has more than " + std::to_string(most) + " operations");
+    reporter.abort(Code::L3, at, "the model has more than " + std::to_string(most) + " operations");
   checkType(at, type);
   rowRoutings.push_back(commonRouting(at, operands, type));
   AxisNames written;
@@ -172,7 +174,7 @@ void Graph::addLateness(Location at, const std::string &op, const std::vector<in
   auto hasBatch = [&](int node) { return contains(this->type(node).axes, "batch"); };
   bool follows = std::any_of(operands.begin(), operands.end(), [&](int node) { return isLate(node); });
   if (follows && (contains(type.axes, "batch") || std::any_of(operands.begin(), operands.end(), hasBatch)))
-    reporter.fail(at, "a sum or mean over 'batch' meets values of single samples: it is known only after the last micro-batch",
+    reporter.fail(Code::N11, at, "a sum or mean over 'batch' meets values of single samples: it is known only after the last micro-batch",
                   {"only `update` and `log` can use it, after values of samples are summed over 'batch' too",
                    "with `samples = n`, each sample has the value of its group"});
   late.push_back(follows || (op == "sum" && !contains(type.axes, "batch") && std::any_of(operands.begin(), operands.end(), hasBatch)));
@@ -181,11 +183,12 @@ void Graph::addLateness(Location at, const std::string &op, const std::vector<in
 size_t Graph::declareParameter(Parameter parameter, AxisNames products) {
   checkType(parameter.location, parameter.type);
   if (parameter.path == "__metadata__") // of safetensors
-    reporter.fail(parameter.location, "no parameter can have the path '__metadata__': files with weights describe themselves there",
+    reporter.fail(Code::L4, parameter.location,
+                  "no parameter can have the path '__metadata__': files with weights describe themselves there",
                   {"give it another name, or another path with `as`"});
   auto [known, fresh] = parameterIndex.insert({parameter.path, model.parameters.size()});
   if (!fresh) { // names in a scope differ, but `under` can lead to another one's paths
-    reporter.error(parameter.location, (parameter.untrained ? "state '" : "parameter '") + parameter.path + "' is declared twice",
+    reporter.error(Code::L6, parameter.location, (parameter.untrained ? "state '" : "parameter '") + parameter.path + "' is declared twice",
                    model.parameters[known->second].location, "first declared here",
                    {"give one of the layers another name, or another path with `as` or `under`"});
     throw Stop{};
@@ -205,7 +208,7 @@ static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter 
   std::map<std::string, const Parameter *> several; // by the name around the index
   auto refuse = [&](const Parameter &p, const std::string &around) {
     if (auto other = several.find(around); other != several.end() && other->second != &p)
-      reporter.error(p.location, "'" + p.path + "' and '" + other->second->path + "' would have tensors of one name in files",
+      reporter.error(Code::L18, p.location, "'" + p.path + "' and '" + other->second->path + "' would have tensors of one name in files",
                      other->second->location, "the other one", {"give one of them another path with `as` or `under`"});
   };
   for (const Parameter &p : parameters)
@@ -247,7 +250,7 @@ void Graph::checkTrained(const std::vector<int> &place, const std::vector<bool> 
   for (size_t i = 0; i < place.size(); ++i)
     if (const Node &node = model.nodes[i]; place[i] == 0 && node.op == "parameter")
       if (const std::string &path = std::get<std::string>(node.attributes.at("name")); !used[parameterIndex.at(path)])
-        reporter.error(node.location, "a metric or an output needs parameter '" + path + "', which no loss trains",
+        reporter.error(Code::A16, node.location, "a metric or an output needs parameter '" + path + "', which no loss trains",
                        {"let a loss depend on it"});
 }
 
@@ -324,7 +327,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers, const std::func
   for (const Parameter &p : model.parameters)
     for (size_t point = p.path.rfind('.'); point != std::string::npos && point > 0; point = p.path.rfind('.', point - 1))
       if (auto above = parameterIndex.find(p.path.substr(0, point)); above != parameterIndex.end() && used[above->second])
-        reporter.error(p.location, "parameter '" + p.path + "' lies below another one, '" + p.path.substr(0, point) + "'",
+        reporter.error(Code::L18, p.location, "parameter '" + p.path + "' lies below another one, '" + p.path.substr(0, point) + "'",
                        {"give one of them another path with `as` or `under`"});
 }
 

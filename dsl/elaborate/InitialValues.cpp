@@ -32,14 +32,14 @@ void ModelElaborator::setInitial(Parameter &parameter, const ast::Expression &in
     parameter.init = each.kind;
     parameter.deviation = number(*slots[0]->value, scope, what);
     if (parameter.deviation < 0)
-      reporter.fail(slots[0]->value->location, what + " " + textOf(parameter.deviation) + " is negative");
+      reporter.fail(Code::A14, slots[0]->value->location, what + " " + textOf(parameter.deviation) + " is negative");
     return;
   }
   Helps helps = isName ? didYouMean(init.text, {"zeros", "ones", "normal", "uniform"}) : Helps();
   for (const Drawn &each : drawn)
     if (isName && init.text == each.word)
       helps = Helps{std::string("give its ") + each.argument + ", as in `" + each.word + "(0.02)`"};
-  reporter.fail(init.location,
+  reporter.fail(Code::A14, init.location,
                 std::string("a ") + (parameter.untrained ? "state" : "parameter") +
                     " starts as zeros, ones, normal(deviation) or uniform(bound)",
                 helps);

@@ -31,12 +31,12 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string 
     std::string cycle;
     for (auto it = std::find(openLayers.begin(), openLayers.end(), &layer); it != openLayers.end(); ++it)
       cycle += (*it)->name.text + " -> ";
-    reporter.fail(value.location, what + " contains itself: " + cycle + layer.name.text);
+    reporter.fail(Code::L16, value.location, what + " contains itself: " + cycle + layer.name.text);
   }
   if (openLayers.size() >= deepest)
-    reporter.fail(value.location, "layers nest deeper than " + std::to_string(deepest));
+    reporter.fail(Code::L3, value.location, "layers nest deeper than " + std::to_string(deepest));
   if (instances.size() >= most)
-    reporter.abort(value.location, "the model has more than " + std::to_string(most) + " layers");
+    reporter.abort(Code::L3, value.location, "the model has more than " + std::to_string(most) + " layers");
 
   std::vector<Formal> formals;
   for (const ast::Item &p : layer.parameters)
@@ -60,7 +60,7 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string 
   for (size_t i = 0; i < formals.size(); ++i) {
     const ast::Item &p = layer.parameters[i];
     if (result->scope.findHere(p.name.text))
-      reporter.fail(p.name.location, "parameter '" + p.name.text + "' of " + what + " is declared twice");
+      reporter.fail(Code::L6, p.name.location, "parameter '" + p.name.text + "' of " + what + " is declared twice");
     Value v;
     if (!slots[i])
       v = evaluate(*p.value, result->scope);
@@ -69,18 +69,18 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string 
     else
       v = evaluate(*slots[i]->value, scope);
     if (std::holds_alternative<TensorValue>(v) || std::holds_alternative<Instance *>(v))
-      reporter.fail(slots[i] ? slots[i]->value->location : p.name.location,
+      reporter.fail(Code::L16, slots[i] ? slots[i]->value->location : p.name.location,
                     "argument '" + p.name.text + "' of " + what + " must be an axis or a constant, this is " + kindOf(v));
     result->scope.bind(p.name.text, v, p.name.location);
   }
   for (const ast::Statement &s : layer.body)
     if (s.kind == ast::StatementKind::Forward) {
       if (result->forward)
-        reporter.fail(s.location, what + " has a second forward function");
+        reporter.fail(Code::L16, s.location, what + " has a second forward function");
       result->forward = &s;
     }
   if (!result->forward)
-    reporter.fail(layer.name.location, what + " has no forward function", {"end it with `forward(x) = ...`"});
+    reporter.fail(Code::L16, layer.name.location, what + " has no forward function", {"end it with `forward(x) = ...`"});
 
   Reporter::Frame frame(reporter, value.location, "for layer '" + result->path + "', made here");
   Saved<SourceFile *> inFile(file, found.file);
@@ -109,7 +109,7 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
   Scope inner(&callee.scope);
   for (size_t i = 0; i < formals.size(); ++i) {
     if (inner.findHere(formals[i].name))
-      reporter.fail(function.items[i].name.location, "argument '" + formals[i].name + "' of forward is declared twice");
+      reporter.fail(Code::L6, function.items[i].name.location, "argument '" + formals[i].name + "' of forward is declared twice");
     inner.bind(formals[i].name, evaluate(*slots[i]->value, scope), function.items[i].name.location);
   }
   callee.used = true;
@@ -122,14 +122,14 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
   Saved<std::optional<Value>> inResult(result, std::nullopt);
   execute(function.body, inner, Body::Forward);
   if (!result)
-    reporter.fail(function.location, "this forward function returns no value", {"end it with `return ...`"});
+    reporter.fail(Code::L16, function.location, "this forward function returns no value", {"end it with `return ...`"});
   return *result;
 }
 
 Value ModelElaborator::member(Instance &object, const ast::Name &name) {
   Binding *binding = object.scope.findHere(name.text);
   if (!binding)
-    reporter.fail(name.location, "layer '" + object.path + "' has no member '" + name.text + "'",
+    reporter.fail(Code::L16, name.location, "layer '" + object.path + "' has no member '" + name.text + "'",
                   didYouMean(name.text, object.scope.names()));
   if (std::holds_alternative<Poison>(binding->value))
     throw Stop{};

@@ -55,7 +55,7 @@ public:
     std::optional<ScheduleKind> schedule = program::valueOf<ScheduleKind>(callee.text);
     if (!schedule) {
       Helps helps = didYouMean(callee.text, names);
-      reporter.fail(callee.location, "unknown learning rate '" + callee.text + "'",
+      reporter.fail(Code::T4, callee.location, "unknown learning rate '" + callee.text + "'",
                     helps.empty() ? Helps{"it is one of " + joined(names)} : helps);
     }
     rate.kind = *schedule;
@@ -78,7 +78,7 @@ private:
   double atLeastZero(const ast::Expression &e, const std::string &what) {
     double value = evaluator.number(e, scope, what);
     if (!(value >= 0))
-      reporter.fail(e.location, what + " is " + textOf(value) + ", it must not be negative");
+      reporter.fail(Code::T4, e.location, what + " is " + textOf(value) + ", it must not be negative");
     return value;
   }
 
@@ -92,7 +92,7 @@ private:
     parts.rate = atLeastZero(*arguments[0]->value, what);
     parts.per = evaluator.number(*arguments[1]->value, scope, "'per'");
     if (!(parts.per > 0))
-      reporter.fail(arguments[1]->value->location,
+      reporter.fail(Code::T4, arguments[1]->value->location,
                     "the rate is per " + textOf(parts.per) + " samples, the number of samples must be above 0");
     if (scaled)
       *scaled = parts;
@@ -105,26 +105,26 @@ private:
     if (argument.unit.text.empty()) {
       int64_t value = evaluator.integer(e, scope, what);
       if (value < 0)
-        reporter.fail(e.location, what + " is " + std::to_string(value) + ", it must not be negative");
+        reporter.fail(Code::T4, e.location, what + " is " + std::to_string(value) + ", it must not be negative");
       result.count = static_cast<double>(value);
       return result;
     }
     result.unit = argument.unit.text == "run" ? LengthUnit::Run : LengthUnit::Epochs;
     result.count = atLeastZero(e, what);
     if (result.unit == LengthUnit::Run && result.count > 1)
-      reporter.fail(e.location, what + " is " + textOf(result.count) + " of the run, it must be at most 1");
+      reporter.fail(Code::T4, e.location, what + " is " + textOf(result.count) + " of the run, it must be at most 1");
     return result;
   }
 
   void readFactor(LearningRate &rate) {
     rate.factor = evaluator.number(*slots[2]->value, scope, "the factor of the learning rate");
     if (!(rate.factor > 0 && rate.factor <= 1))
-      reporter.fail(slots[2]->value->location,
+      reporter.fail(Code::T4, slots[2]->value->location,
                     "the factor of the learning rate is " + textOf(rate.factor) + ", it must be above 0 and at most 1");
     if (slots[3])
       rate.every = length(*slots[3], "the number of steps between changes of the learning rate");
     if (rate.every.count == 0)
-      reporter.fail(slots[3]->value->location,
+      reporter.fail(Code::T4, slots[3]->value->location,
                     rate.every.isInSteps() ? "the learning rate changes every 0 steps, it must be at least 1"
                                            : "the learning rate changes every " + lengthText(rate.every) + ", the number must be above 0");
   }
@@ -135,13 +135,14 @@ private:
     const Location &at = slots[2] ? slots[2]->value->location : e.location;
     if (rate.steps.unit != rate.warmup.unit || rate.steps.count > rate.warmup.count) {
       if (rate.steps.count == 0)
-        reporter.fail(at, "the schedule ends after " + lengthText(rate.steps) + ", the number must be above 0");
+        reporter.fail(Code::T4, at, "the schedule ends after " + lengthText(rate.steps) + ", the number must be above 0");
       return;
     }
     if (rate.steps.isInSteps())
-      reporter.fail(at, "the schedule ends at step " + textOf(rate.steps.count) + ", within its warm-up of " + textOf(rate.warmup.count),
+      reporter.fail(Code::T4, at,
+                    "the schedule ends at step " + textOf(rate.steps.count) + ", within its warm-up of " + textOf(rate.warmup.count),
                     {"steps must be at least " + textOf(rate.warmup.count + 1)});
-    reporter.fail(at, "the schedule ends after " + lengthText(rate.steps) + ", within its warm-up of " + lengthText(rate.warmup),
+    reporter.fail(Code::T4, at, "the schedule ends after " + lengthText(rate.steps) + ", within its warm-up of " + lengthText(rate.warmup),
                   {"make the warm-up shorter"});
   }
 
@@ -158,7 +159,7 @@ const ast::Expression &calleeOf(const ast::Expression &call, const std::string &
                                 Reporter &reporter) {
   if (call.kind != ast::ExpressionKind::Suffixed || call.items[0]->kind != ast::ExpressionKind::Name || call.suffixes.size() != 1 ||
       call.suffixes[0].kind != ast::SuffixKind::Call)
-    reporter.fail(call.location, what + " is written as a call of " + joined(names));
+    reporter.fail(Code::T4, call.location, what + " is written as a call of " + joined(names));
   return *call.items[0];
 }
 

@@ -35,14 +35,14 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
     std::string members;
     for (; cycle != open.end(); ++cycle)
       members += fs::path(*cycle).filename().string() + " -> ";
-    diagnostics.error(from, "circular import: " + members + fs::path(key).filename().string())
+    diagnostics.error(Code::L7, from, "circular import: " + members + fs::path(key).filename().string())
         .help(from, "move what both files need to a third one");
     return nullptr;
   }
   if (auto known = files.find(key); known != files.end())
     return known->second.get();
   if (open.size() >= 64) {
-    diagnostics.error(from, "imports nest deeper than 64 files");
+    diagnostics.error(Code::L3, from, "imports nest deeper than 64 files");
     return nullptr;
   }
   auto &file = files[key];
@@ -65,7 +65,7 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
   for (const ast::Import &import : result->tree->imports) {
     std::string found = resolve(path, import.path);
     if (found.empty()) {
-      Diagnostic &d = diagnostics.error(import.location, "cannot find import \"" + import.path + '"');
+      Diagnostic &d = diagnostics.error(Code::L7, import.location, "cannot find import \"" + import.path + '"');
       std::string searched = "the folder of this file";
       for (const std::string &root : options.librarySearch)
         searched += ", " + root;
@@ -90,7 +90,7 @@ void Library::checkDuplicates(const ast::File &file) {
     size_t count = 0;
     for (const auto &d : declarations)
       if (auto [it, fresh] = seen.insert({keyOf(d), d.name.location}); !fresh && count++ < most)
-        diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice")
+        diagnostics.error(Code::L6, d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice")
             .note(it->second, "first declared here");
   };
   auto name = [](const auto &declaration) { return declaration.name.text; };
@@ -103,10 +103,10 @@ void Library::checkDuplicates(const ast::File &file) {
   check("data block", file.datas, name);
   for (const ast::Plan &plan : file.plans)
     if (plan.name.text == "none")
-      diagnostics.error(plan.name.location, "a plan cannot be called 'none', which selects one rank without a plan");
+      diagnostics.error(Code::L4, plan.name.location, "a plan cannot be called 'none', which selects one rank without a plan");
   for (const ast::Data &data : file.datas)
     if (data.name.text == "none")
-      diagnostics.error(data.name.location, "a data block cannot be called 'none', which selects a run without one");
+      diagnostics.error(Code::L4, data.name.location, "a data block cannot be called 'none', which selects a run without one");
   check("configuration", file.configs, [](const ast::Config &config) { return config.name.text + " for " + config.model.text; });
 }
 

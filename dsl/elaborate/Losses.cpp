@@ -25,9 +25,9 @@ void ModelElaborator::checkMeasure(const ast::Name &name, const std::string &wha
     if (other != name.text || other.empty())
       return;
     if (kind == what)
-      reporter.error(name.location, what + " '" + name.text + "' is declared twice", at, "first declared here");
+      reporter.error(Code::L6, name.location, what + " '" + name.text + "' is declared twice", at, "first declared here");
     else
-      reporter.error(name.location, what + " '" + name.text + "' has the name of a " + kind, at, "declared here",
+      reporter.error(Code::L6, name.location, what + " '" + name.text + "' has the name of a " + kind, at, "declared here",
                      {"an evaluation tells losses and metrics by their names"});
     throw Stop{};
   };
@@ -36,26 +36,26 @@ void ModelElaborator::checkMeasure(const ast::Name &name, const std::string &wha
   for (const Metric &other : graph.model.metrics)
     compare(other.name, "metric", other.location);
   if (name.text == "samples")
-    reporter.fail(name.location, what + " 'samples' needs another name: an evaluation tells by it how many samples there were");
+    reporter.fail(Code::L6, name.location, what + " 'samples' needs another name: an evaluation tells by it how many samples there were");
 }
 
 void ModelElaborator::loss(const Statement &s, Scope &scope) {
   Model &model = graph.model;
   Loss loss{s.name.text, tensor(*s.value, scope, "the loss"), -1, weightOf(s, scope), s.location};
   if (!model.losses.empty() && (loss.name.empty() || model.losses[0].name.empty())) {
-    reporter.error(s.location, "model '" + model.name + "' has a second loss, and one of them has no name", model.losses[0].location,
-                   "the first one", {"name each of them: `loss NAME = ...`"});
+    reporter.error(Code::A16, s.location, "model '" + model.name + "' has a second loss, and one of them has no name",
+                   model.losses[0].location, "the first one", {"name each of them: `loss NAME = ...`"});
     throw Stop{};
   }
   checkMeasure(s.name, "loss");
   const TensorType type = graph.type(loss.node);
   if (!graph.isFloat(loss.node))
-    reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(loss.node));
+    reporter.fail(Code::A16, s.value->location, "the loss must be a float tensor, this is " + graph.integerName(loss.node));
   if (!contains(type.axes, "batch")) {
     Helps helps = {"its mean over all axes is taken for the whole batch"};
     if (graph.isLate(loss.node))
       helps.push_back("in a loss, `sum` and `mean` over 'batch' need `samples = n`: each sample has the value of its group");
-    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes), helps);
+    reporter.fail(Code::A16, s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes), helps);
   }
   loss.condition = condition(s, type.axes, scope);
   if (loss.condition >= 0) {
@@ -88,12 +88,14 @@ int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope 
     return -1;
   int node = tensor(*s.condition, scope, "the condition after 'where'");
   if (!graph.isTruth(node))
-    reporter.fail(s.condition->location, "the condition after 'where' must be true or false, this is " + describedTensor(graph, node),
+    reporter.fail(Code::A16, s.condition->location,
+                  "the condition after 'where' must be true or false, this is " + describedTensor(graph, node),
                   {"compare it, as in `where labels != -1`"});
   for (const std::string &axis : graph.type(node).axes)
     if (!contains(axes, axis))
-      reporter.fail(s.condition->location, "the condition has the axes " + textOf(graph.type(node).axes) +
-                                               ", but the values that it selects have " + textOf(axes));
+      reporter.fail(Code::A16, s.condition->location,
+                    "the condition has the axes " + textOf(graph.type(node).axes) + ", but the values that it selects have " +
+                        textOf(axes));
   return node;
 }
 
@@ -103,13 +105,14 @@ void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
   addSources(graph.model, needed);
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && node.op == "parameter")
-      reporter.fail(condition.location,
+      reporter.fail(Code::A16, condition.location,
                     "the condition of a loss can use only inputs and positions, this one needs parameter '" +
                         std::get<std::string>(node.attributes.at("name")) + "'",
                     {"positions are counted before the first forward pass; where(c, x, 0.0) in the loss itself can depend on anything"});
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
-      reporter.fail(condition.location, "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
+      reporter.fail(Code::A16, condition.location,
+                    "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
                     {"compare inputs of floats as they are, and compute with integers"});
 }
 
@@ -142,7 +145,7 @@ void ModelElaborator::checkLosses() {
   for (size_t i = 0; i < graph.model.nodes.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; node.attributes.count("ignore") != 0)
       if (std::none_of(losses.begin(), losses.end(), [&](const Loss &loss) { return loss.node == static_cast<int>(i); }))
-        reporter.error(node.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
+        reporter.error(Code::A16, node.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
                        {"write `loss cross_entropy(..., ignore = ...)`, or `where` after the loss"});
 }
 
@@ -175,7 +178,7 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
   const std::vector<MetricForm> &forms = metricForms();
   auto form = std::find_if(forms.begin(), forms.end(), [&](const MetricForm &each) { return isCall && each.name == value.items[0]->text; });
   if (form == forms.end())
-    reporter.fail(value.location,
+    reporter.fail(Code::A16, value.location,
                   "a metric is mean(x), accuracy(predicted, actual), f1(predicted, actual), perplexity(losses) or "
                   "correlation(x, y)",
                   {"`metric NAME = mean(float(x))` for anything else that is a mean"});
@@ -188,16 +191,18 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
     int node = tensor(*argument->value, scope, "an argument of " + name);
     auto wants = [&](bool fits, const std::string &what) {
       if (!fits)
-        reporter.fail(argument->value->location, name + " takes " + what + ", this is " + describedTensor(graph, node));
+        reporter.fail(Code::A16, argument->value->location, name + " takes " + what + ", this is " + describedTensor(graph, node));
     };
     wants(!truths || graph.isTruth(node), "truth values, such as predicted == 1");
     wants(!whole || !graph.isFloat(node), "integers or truth values");
     wants(truths || whole || mean || graph.isFloat(node), "floats");
     const AxisNames &axes = graph.type(node).axes;
     if (!contains(axes, "batch"))
-      reporter.fail(argument->value->location, "the argument of a metric must keep the axis 'batch', this is over " + textOf(axes));
+      reporter.fail(Code::A16, argument->value->location,
+                    "the argument of a metric must keep the axis 'batch', this is over " + textOf(axes));
     if (const AxisNames first = metric.nodes.empty() ? axes : graph.type(metric.nodes[0]).axes; !sameAxes(axes, first))
-      reporter.fail(argument->value->location, name + " compares values over the same axes: " + textOf(first) + " and " + textOf(axes));
+      reporter.fail(Code::A16, argument->value->location,
+                    name + " compares values over the same axes: " + textOf(first) + " and " + textOf(axes));
     else
       node = ordered(graph, argument->value->location, node, first);
     metric.nodes.push_back(node);
@@ -221,12 +226,13 @@ void ModelElaborator::prediction(const Statement &s, Scope &scope) {
   Prediction prediction{s.name.text, tensor(value, scope, "an output"), s.location};
   for (const Prediction &other : graph.model.predictions)
     if (other.name == prediction.name) {
-      reporter.error(s.name.location, "output '" + prediction.name + "' is declared twice", other.location, "first declared here");
+      reporter.error(Code::A16, s.name.location, "output '" + prediction.name + "' is declared twice", other.location,
+                     "first declared here");
       throw Stop{};
     }
   const AxisNames &axes = graph.type(prediction.node).axes;
   if (axes.empty() || axes[0] != "batch")
-    reporter.fail(value.location,
+    reporter.fail(Code::A16, value.location,
                   "the first axis of an output must be 'batch', followed by the axes of a sample; this one is over " + textOf(axes));
   graph.model.predictions.push_back(std::move(prediction));
 }

@@ -92,10 +92,11 @@ int OperationCall::tensor(size_t i) {
   bool floats = formals[i].kind == FormalKind::Floats;
   const std::string describedKind = graph.isTruth(node) ? "bool" : "a float tensor";
   if (graph.isFloat(node) != floats || graph.isTruth(node))
-    reporter.fail(place(i), described(i) +
-                                (floats ? " must be a float tensor, this is " + graph.integerName(node)
-                                        : " must be an i32 or u8 tensor, this is " + describedKind) +
-                                " over " + textOf(axesOf(node)));
+    reporter.fail(Code::A6, place(i),
+                  described(i) +
+                      (floats ? " must be a float tensor, this is " + graph.integerName(node)
+                              : " must be an i32 or u8 tensor, this is " + describedKind) +
+                      " over " + textOf(axesOf(node)));
   return node;
 }
 
@@ -104,13 +105,14 @@ AxisNames OperationCall::axes(size_t i) { return elaborator.axes(*slots[i]->valu
 std::vector<int> OperationCall::list(size_t i) {
   const ast::Expression &given = *slots[i]->value;
   if (given.kind != ast::ExpressionKind::List || given.items.empty())
-    reporter.fail(place(i), described(i) + " must be a list of tensors", {"write [x, y]"});
+    reporter.fail(Code::L13, place(i), described(i) + " must be a list of tensors", {"write [x, y]"});
   std::vector<int> nodes;
   for (const auto &item : given.items) {
     nodes.push_back(element(i, *item));
     if (!graph.isFloat(nodes.back()))
-      reporter.fail(item->location, "an element of " + described(i) + " must be a float tensor, this is " +
-                                        graph.integerName(nodes.back()) + " over " + textOf(axesOf(nodes.back())));
+      reporter.fail(Code::A6, item->location,
+                    "an element of " + described(i) + " must be a float tensor, this is " + graph.integerName(nodes.back()) + " over " +
+                        textOf(axesOf(nodes.back())));
   }
   return nodes;
 }
@@ -131,7 +133,7 @@ std::string OperationCall::nameOf(const std::string &axis) const {
 std::string OperationCall::axis(size_t i) {
   AxisNames names = axes(i);
   if (names.size() != 1)
-    reporter.fail(place(i), described(i) + " must be one axis, this is " + textOf(names));
+    reporter.fail(Code::A4, place(i), described(i) + " must be one axis, this is " + textOf(names));
   return names[0];
 }
 
@@ -149,7 +151,7 @@ std::string OperationCall::word(size_t i) {
     std::vector<std::string> quoted;
     for (const std::string &choice : choices)
       quoted.push_back('"' + choice + '"');
-    reporter.fail(place(i), described(i) + " must be " + joined(quoted) + ", this is " + textOf(v));
+    reporter.fail(Code::A6, place(i), described(i) + " must be " + joined(quoted) + ", this is " + textOf(v));
   }
   return *text;
 }
@@ -157,12 +159,13 @@ std::string OperationCall::word(size_t i) {
 void OperationCall::requireAxis(size_t i, const std::string &axis, int node, const std::string &what) {
   refuseBatch(i, axis);
   if (!contains(axesOf(node), axis))
-    reporter.fail(place(i), what + " has no axis '" + axis + "', it is over " + textOf(axesOf(node)), didYouMean(axis, axesOf(node)));
+    reporter.fail(Code::A4, place(i), what + " has no axis '" + axis + "', it is over " + textOf(axesOf(node)),
+                  didYouMean(axis, axesOf(node)));
 }
 
 void OperationCall::refuseBatch(size_t i, const std::string &axis) {
   if (axis == "batch")
-    reporter.fail(place(i), "'" + name + "' cannot use the axis 'batch': sequences must not depend on each other");
+    reporter.fail(Code::A5, place(i), "'" + name + "' cannot use the axis 'batch': sequences must not depend on each other");
 }
 
 } // namespace npar::dsl

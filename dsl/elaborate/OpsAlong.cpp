@@ -47,9 +47,9 @@ Value topK(OperationCall &call) {
   call.refuseBatch(1, along);
   AxisNames axes = call.axesOf(x), result = axes;
   if (contains(axes, along))
-    call.reporter.fail(call.place(1), "the operand already has the axis '" + along + "', 'top_k' makes it");
+    call.reporter.fail(Code::A4, call.place(1), "the operand already has the axis '" + along + "', 'top_k' makes it");
   if (call.graph.size(along) > call.graph.size(over))
-    call.reporter.fail(call.place(1),
+    call.reporter.fail(Code::A1, call.place(1),
                        "axis '" + along + "' of size " + std::to_string(call.graph.size(along)) + " is longer than '" + over +
                            "' of size " + std::to_string(call.graph.size(over)),
                        {"give '" + along + "' at most that size"});
@@ -63,7 +63,7 @@ Value cumsum(OperationCall &call) {
   Value value = call.value(0);
   auto *x = std::get_if<TensorValue>(&value);
   if (!x || call.graph.isTruth(x->node))
-    call.reporter.fail(call.place(0),
+    call.reporter.fail(Code::A6, call.place(0),
                        "argument 'x' of 'cumsum' must be a tensor of floats or integers, this is " +
                            (x ? describedTensor(call.graph, x->node) : kindOf(value)),
                        x ? Helps{"write int(x) to count"} : Helps{});
@@ -135,11 +135,12 @@ Value concat(OperationCall &call) {
   std::string along = call.axis(1);
   const SumAxis *sum = call.graph.sum(along);
   if (!sum)
-    call.reporter.fail(call.place(1), "axis '" + along + "' is no sum of axes, 'concat' joins along one",
+    call.reporter.fail(Code::A8, call.place(1), "axis '" + along + "' is no sum of axes, 'concat' joins along one",
                        {"declare it as one: `axis " + call.nameOf(along) + " = first + second`"});
   if (list.kind != ast::ExpressionKind::List || list.items.size() != sum->parts.size())
-    call.reporter.fail(call.place(0), "argument 'parts' of 'concat' must be a list of " + std::to_string(sum->parts.size()) +
-                                          " tensors, one for each of " + textOf(sum->parts));
+    call.reporter.fail(Code::A8, call.place(0),
+                       "argument 'parts' of 'concat' must be a list of " + std::to_string(sum->parts.size()) +
+                           " tensors, one for each of " + textOf(sum->parts));
   std::vector<int> parts;
   int64_t offset = 0;
   for (size_t i = 0; i < list.items.size(); ++i) {
@@ -148,11 +149,12 @@ Value concat(OperationCall &call) {
     const AxisNames factors = call.graph.factorsOf(sum->parts[i]);
     for (const std::string &axis : factors)
       if (!contains(call.axesOf(x), axis))
-        call.reporter.fail(at, "element " + std::to_string(i + 1) + " of 'concat' has no axis '" + axis + "', " +
-                                   (factors.size() > 1 ? "a factor of '" + sum->parts[i] + "', " : "") + "part " + std::to_string(i + 1) +
-                                   " of '" + along + "': it is over " + textOf(call.axesOf(x)));
+        call.reporter.fail(Code::A8, at,
+                           "element " + std::to_string(i + 1) + " of 'concat' has no axis '" + axis + "', " +
+                               (factors.size() > 1 ? "a factor of '" + sum->parts[i] + "', " : "") + "part " + std::to_string(i + 1) +
+                               " of '" + along + "': it is over " + textOf(call.axesOf(x)));
     if (contains(call.axesOf(x), along))
-      call.reporter.fail(at, "element " + std::to_string(i + 1) + " of 'concat' already has the axis '" + along + "'");
+      call.reporter.fail(Code::A8, at, "element " + std::to_string(i + 1) + " of 'concat' already has the axis '" + along + "'");
     // A product becomes one axis, from its last factors on.
     std::string flat = factors.back();
     for (size_t k = factors.size() - 1; k-- > 0;) {
@@ -168,9 +170,9 @@ Value concat(OperationCall &call) {
   for (size_t i = 1; i < parts.size(); ++i) {
     bool floats = call.graph.isFloat(parts[0]);
     if (floats != call.graph.isFloat(parts[i]) || call.graph.isTruth(parts[0]) || call.graph.isTruth(parts[i]))
-      call.reporter.fail(list.items[i]->location, "'concat' needs tensors of floats, or of integers: these are " +
-                                                      describedTensor(call.graph, parts[0]) + " and " +
-                                                      describedTensor(call.graph, parts[i]));
+      call.reporter.fail(Code::A8, list.items[i]->location,
+                         "'concat' needs tensors of floats, or of integers: these are " + describedTensor(call.graph, parts[0]) + " and " +
+                             describedTensor(call.graph, parts[i]));
     AxisNames axes = unionOf(call.graph, {joined, parts[i]});
     TensorType type = floats ? call.graph.floating(axes) : Graph::integers(axes);
     joined = floats ? call.graph.add(call.at, "add", {joined, parts[i]}, type)

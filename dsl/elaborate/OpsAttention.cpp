@@ -32,7 +32,7 @@ void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &hea
     };
     if (joined.size() == heads.size() && hasFactors(k) == hasFactors(v))
       continue;
-    call.reporter.error(call.at,
+    call.reporter.error(Code::A10, call.at,
                         "'attention' would take " + textOf(heads) + " for heads and " + textOf(rest) + " for features: product axis '" +
                             name + "' contains axes of both",
                         product.location, "'" + name + "' is " + textOf(product.factors),
@@ -58,14 +58,14 @@ Looked keysOf(OperationCall &call, const std::string &seq, const AxisNames &ofKe
   std::string name = call.axis(Keys);
   call.refuseBatch(Keys, name);
   if (name == seq)
-    call.reporter.fail(call.place(Keys), "'keys' must be another axis than '" + seq + "', which 'attention' is over",
+    call.reporter.fail(Code::A10, call.place(Keys), "'keys' must be another axis than '" + seq + "', which 'attention' is over",
                        {"declare an axis of the same size for the second name of the positions"});
   if (contains(ofKeys, name))
     return {name, name, true};
   if (call.graph.size(name) != call.graph.size(seq))
-    call.reporter.fail(call.place(Keys), "k has no axis '" + name + "', and as another name of '" + seq + "' it must have its size: '" +
-                                             name + "' is " + std::to_string(call.graph.size(name)) + ", '" + seq + "' is " +
-                                             std::to_string(call.graph.size(seq)));
+    call.reporter.fail(Code::A10, call.place(Keys),
+                       "k has no axis '" + name + "', and as another name of '" + seq + "' it must have its size: '" + name + "' is " +
+                           std::to_string(call.graph.size(name)) + ", '" + seq + "' is " + std::to_string(call.graph.size(seq)));
   return {seq, name};
 }
 
@@ -80,7 +80,8 @@ int changesScores(OperationCall &call, size_t i, const char *what, const AxisNam
       Helps helps;
       if (looked.name.empty())
         helps.push_back("name the keys, keys = ..., and let it be over that axis");
-      call.reporter.fail(call.place(i), std::string("axis '") + axis + "' of the " + what + " is none of " + textOf(known), helps);
+      call.reporter.fail(Code::A10, call.place(i), std::string("axis '") + axis + "' of the " + what + " is none of " + textOf(known),
+                         helps);
     }
   return node;
 }
@@ -116,7 +117,7 @@ void changeScores(OperationCall &call, const AxisNames &rows, const std::string 
   if (call.has(Where)) {
     int condition = changesScores(call, Where, "condition", rows, looked);
     if (!call.graph.isTruth(condition))
-      call.reporter.fail(call.place(Where),
+      call.reporter.fail(Code::A10, call.place(Where),
                          "argument 'where' of 'attention' must be a bool tensor, this is " + describedTensor(call.graph, condition),
                          {"a comparison makes one: " + std::string(call.graph.isFloat(condition) ? "x > 0" : "x != 0")});
     warnOfHiddenQueries(call, condition, seq, looked);
@@ -126,7 +127,7 @@ void changeScores(OperationCall &call, const AxisNames &rows, const std::string 
   if (call.has(Cap)) {
     double cap = call.number(Cap);
     if (!(cap > 0))
-      call.reporter.fail(call.place(Cap), "the cap of scores must be above 0, this is " + textOf(cap));
+      call.reporter.fail(Code::A10, call.place(Cap), "the cap of scores must be above 0, this is " + textOf(cap));
     attributes["cap"] = cap;
   }
   if (!call.has(Dropout))
@@ -150,7 +151,8 @@ Value attention(OperationCall &call) {
   if (call.has(Over))
     call.requireAxis(Over, seq = call.axis(Over), q, "the query");
   else if (!contains(axes, seq))
-    call.reporter.fail(call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'", {"write over = ..."});
+    call.reporter.fail(Code::A10, call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'",
+                       {"write over = ..."});
   Looked looked = keysOf(call, seq, keys);
   for (size_t i : {0, 1, 2}) {
     const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
@@ -160,7 +162,7 @@ Value attention(OperationCall &call) {
       if (i > 0 && given.size() >= 3 && given[0] == "batch" && !contains(given, seq) && !call.has(Keys))
         helps.push_back("for the keys of another sequence write keys = " + call.nameOf(given[1]));
       call.reporter.fail(
-          call.place(i),
+          Code::A10, call.place(i),
           "'attention' needs " + letter + " over [batch, " + along + ", heads ..., features ...], this is over " + textOf(given), helps);
     }
   }
@@ -177,25 +179,28 @@ Value attention(OperationCall &call) {
   q = inOrder(q, seq), k = inOrder(k, looked.keys), v = inOrder(v, looked.keys);
   axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
   if (contains(axes, looked.name))
-    call.reporter.fail(call.place(Keys), "axis '" + looked.name + "' of the keys is an axis of q, too: q is over " + textOf(axes));
+    call.reporter.fail(Code::A10, call.place(Keys),
+                       "axis '" + looked.name + "' of the keys is an axis of q, too: q is over " + textOf(axes));
   if (looked.isOther && call.truth(Causal))
-    call.reporter.fail(call.place(Causal), "'causal' needs the keys of the same sequence, these are over '" + looked.keys + "'",
+    call.reporter.fail(Code::A10, call.place(Causal), "'causal' needs the keys of the same sequence, these are over '" + looked.keys + "'",
                        {"write a condition instead: where = index(" + call.nameOf(looked.keys) + ") <= index(" + call.nameOf(seq) + ")"});
   AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
   AxisNames heads = without(values, {feature});
   if (AxisNames extra = without(keys, axes); !extra.empty() && extra[0] != looked.keys)
-    call.reporter.fail(call.place(1),
+    call.reporter.fail(Code::A10, call.place(1),
                        "axis '" + extra[0] + "' of k is missing in q: q is over " + textOf(axes) + ", k over " + textOf(keys));
   if (AxisNames extra = without(heads, keys); !extra.empty())
-    call.reporter.fail(call.place(2),
+    call.reporter.fail(Code::A10, call.place(2),
                        "axis '" + extra[0] + "' of v is missing in k: k is over " + textOf(keys) + ", v over " + textOf(values),
                        {"v has the heads of k and one axis more, its feature"});
   if (contracted.empty() || feature == looked.keys || feature == "batch")
-    call.reporter.fail(call.place(0), "'attention' needs features that q and k share and v lacks, and a feature of v: q is over " +
-                                          textOf(axes) + ", k over " + textOf(keys) + ", v over " + textOf(values));
+    call.reporter.fail(Code::A10, call.place(0),
+                       "'attention' needs features that q and k share and v lacks, and a feature of v: q is over " + textOf(axes) +
+                           ", k over " + textOf(keys) + ", v over " + textOf(values));
   if (contains(axes, feature) && !contains(contracted, feature))
-    call.reporter.fail(call.place(2), "the feature '" + feature + "' of v is an axis of q that k lacks: q is over " + textOf(axes) +
-                                          ", k over " + textOf(keys));
+    call.reporter.fail(Code::A10, call.place(2),
+                       "the feature '" + feature + "' of v is an axis of q that k lacks: q is over " + textOf(axes) + ", k over " +
+                           textOf(keys));
   if (!call.has(Feature))
     checkReading(call, q, k, v, without(heads, {"batch", looked.keys}), contracted, feature);
   // No axis of a text can be called so.

@@ -100,7 +100,7 @@ private:
       over.push_back(axis);
     }
     if (!contains(over, "batch") || !contains(formula.axesOf(x), "batch"))
-      call.reporter.fail(call.place(Argument::Over),
+      call.reporter.fail(Code::A12, call.place(Argument::Over),
                          "'batch_norm' normalises over samples: 'over' must have the axis 'batch', this is over " + textOf(over),
                          {"layer_norm and rms_norm normalise each sample by itself"});
     channels = without(formula.axesOf(x), over);
@@ -115,9 +115,9 @@ private:
   int overChannels(size_t i, const AxisNames &axes) {
     int node = call.tensor(i);
     if (!sameAxes(call.axesOf(node), axes))
-      call.reporter.fail(call.place(i), argument(i) + " must be over " + textOf(axes) +
-                                            (axes.empty() ? "" : ", the axes that 'over' leaves") + ", this is over " +
-                                            textOf(call.axesOf(node)));
+      call.reporter.fail(Code::A12, call.place(i),
+                         argument(i) + " must be over " + textOf(axes) + (axes.empty() ? "" : ", the axes that 'over' leaves") +
+                             ", this is over " + textOf(call.axesOf(node)));
     return node;
   }
 
@@ -133,13 +133,13 @@ private:
       return node.op == "parameter" && p.untrained && p.path == std::get<std::string>(node.attributes.at("name"));
     });
     if (found == all.end())
-      call.reporter.fail(call.place(i),
+      call.reporter.fail(Code::A12, call.place(i),
                          argument(i) + " must be a state, which it updates: this is " +
                              (node.op == "parameter" ? "a parameter" : "a computed tensor"),
                          {"declare it with `state NAME: " + textOf(axes) + (i == Argument::Variance ? " = ones`" : " = zeros`")});
     const auto state = static_cast<size_t>(found - all.begin());
     if (!roles.insert(state).second)
-      call.reporter.fail(call.place(i), argument(i) + " must be a state of its own, '" + found->path + "' is given twice");
+      call.reporter.fail(Code::A12, call.place(i), argument(i) + " must be a state of its own, '" + found->path + "' is given twice");
     return state;
   }
 
@@ -152,7 +152,7 @@ private:
       return;
     momentum = isNumber(value) ? toDouble(value) : 0;
     if (!(momentum > 0 && momentum <= 1))
-      call.reporter.fail(call.place(Argument::Momentum),
+      call.reporter.fail(Code::A12, call.place(Argument::Momentum),
                          "argument 'momentum' of 'batch_norm' must be above 0 and at most 1, or none for the mean of all groups, this is " +
                              (isNumber(value) ? textOf(value) : kindOf(value)),
                          {"it is the weight of the new statistics, as in PyTorch: 0.1 where Keras writes 0.9"});
@@ -162,7 +162,7 @@ private:
     const int64_t micro = graph.size("batch");
     if (group > micro)
       call.reporter.fail(
-          call.place(Argument::Samples),
+          Code::A12, call.place(Argument::Samples),
           "the forward pass needs the statistics of " + std::to_string(group) + " samples, and a micro-batch has " + std::to_string(micro) +
               " of them on all ranks together",
           {"make 'micro' " + std::to_string(group / micro) + " times as large, or write samples = " + std::to_string(micro)});
@@ -170,14 +170,14 @@ private:
     for (const std::string &axis : without(over, {"batch"}))
       positions *= graph.size(axis);
     if (group * positions < 2)
-      call.reporter.fail(call.place(Argument::Samples),
+      call.reporter.fail(Code::A12, call.place(Argument::Samples),
                          "a group of 1 sample with 1 position has 1 value per channel, whose variance says nothing",
                          {"make 'samples' at least 2"});
     const double least = 1e-30; // of the weights of a step, which are float32
     if (graph.mayFill && !isCumulative && group < graph.batch &&
         std::pow(1 - momentum, static_cast<double>(graph.batch / group - 1)) < least)
       call.reporter.fail(
-          call.place(Argument::Momentum),
+          Code::A12, call.place(Argument::Momentum),
           "with momentum " + textOf(momentum) + " the first of " + std::to_string(graph.batch / group) +
               " groups of a step has no weight that float32 can hold, and it may be the only one of a batch that is filled up",
           {"make the momentum smaller, or the groups larger"});

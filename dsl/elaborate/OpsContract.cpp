@@ -26,7 +26,7 @@ Value einsum(OperationCall &call) {
     call.refuseBatch(2, axis);
     for (int node : {a, b})
       if (!contains(call.axesOf(node), axis))
-        call.reporter.fail(call.place(2),
+        call.reporter.fail(Code::A4, call.place(2),
                            std::string("mismatched axes in 'einsum': ") + (node == a ? "the first" : "the second") +
                                " operand has no axis '" + axis + "' to contract over: " + textOf(call.axesOf(a)) + " and " +
                                textOf(call.axesOf(b)),
@@ -43,8 +43,9 @@ Value project(OperationCall &call) {
     if (contains(call.axesOf(weight), axis))
       over.push_back(axis);
   if (over.empty())
-    call.reporter.fail(call.at, "mismatched axes in 'project': the operands share none: " + textOf(call.axesOf(x)) + " and " +
-                                    textOf(call.axesOf(weight)));
+    call.reporter.fail(Code::A4, call.at,
+                       "mismatched axes in 'project': the operands share none: " + textOf(call.axesOf(x)) + " and " +
+                           textOf(call.axesOf(weight)));
   for (const std::string &axis : over)
     call.refuseBatch(1, axis);
   return contract(call, x, weight, over);
@@ -58,10 +59,11 @@ Value rename(OperationCall &call) {
   call.refuseBatch(2, to);
   AxisNames axes = call.axesOf(x);
   if (contains(axes, to))
-    call.reporter.fail(call.place(2), "the operand of 'rename' has the axis '" + to + "' already: " + textOf(axes));
+    call.reporter.fail(Code::A4, call.place(2), "the operand of 'rename' has the axis '" + to + "' already: " + textOf(axes));
   if (call.graph.size(from) != call.graph.size(to))
-    call.reporter.fail(call.place(2), "'rename' needs axes of one size: '" + from + "' is " + std::to_string(call.graph.size(from)) +
-                                          ", '" + to + "' is " + std::to_string(call.graph.size(to)));
+    call.reporter.fail(Code::A4, call.place(2),
+                       "'rename' needs axes of one size: '" + from + "' is " + std::to_string(call.graph.size(from)) + ", '" + to +
+                           "' is " + std::to_string(call.graph.size(to)));
   *std::find(axes.begin(), axes.end(), from) = to;
   return TensorValue{call.graph.add(call.at, "rename", {x}, call.graph.type(x).over(axes), {{"from", from}, {"to", to}})};
 }
@@ -73,12 +75,13 @@ Value gather(OperationCall &call) {
   // An index that counts an axis is known: it must stay inside of the table.
   const Node &node = call.graph.model.nodes[static_cast<size_t>(index)];
   if (node.op == "index" && call.graph.size(node.type.axes[0]) > call.graph.size(over))
-    call.reporter.fail(call.place(1), "index(" + node.type.axes[0] + ") reaches " + std::to_string(call.graph.size(node.type.axes[0]) - 1) +
-                                          ", the table's axis '" + over + "' has size " + std::to_string(call.graph.size(over)));
+    call.reporter.fail(Code::A4, call.place(1),
+                       "index(" + node.type.axes[0] + ") reaches " + std::to_string(call.graph.size(node.type.axes[0]) - 1) +
+                           ", the table's axis '" + over + "' has size " + std::to_string(call.graph.size(over)));
   AxisNames axes = call.axesOf(index);
   if (contains(axes, over))
     call.reporter.fail(
-        call.place(1), "the index has the axis '" + over + "', which it looks up: it is over " + textOf(axes),
+        Code::A4, call.place(1), "the index has the axis '" + over + "', which it looks up: it is over " + textOf(axes),
         {"rename its axis before: rename(x, from = " + over + ", to = ...), or let the table be over another axis of that size"});
   for (const std::string &axis : without(call.axesOf(table), {over}))
     if (!contains(axes, axis)) // what both have is walked once

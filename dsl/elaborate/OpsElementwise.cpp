@@ -29,8 +29,9 @@ Value unary(OperationCall &call) {
   Value constant, argument = x ? v : call.elaborator.constant(call.place(0), v);
   if (isNumber(argument) && call.elaborator.callConstant(call.name, call.at, {argument}, constant))
     return constant;
-  call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a float tensor, this is " +
-                                        (x ? "a tensor of " + call.graph.integerName(x->node) : kindOf(v)));
+  call.reporter.fail(Code::A6, call.place(0),
+                     "argument 'x' of '" + call.name + "' must be a float tensor, this is " +
+                         (x ? "a tensor of " + call.graph.integerName(x->node) : kindOf(v)));
 }
 
 /// 1 where x is above 0, -1 where it is below, else 0; without a slope.
@@ -80,7 +81,7 @@ Value dropout(OperationCall &call) {
 Value index(OperationCall &call) {
   std::string axis = call.axis(0);
   if (axis == "batch")
-    call.reporter.fail(call.place(0), "'index' over 'batch' would make results depend on a sequence's position in the batch");
+    call.reporter.fail(Code::A5, call.place(0), "'index' over 'batch' would make results depend on a sequence's position in the batch");
   return TensorValue{call.graph.add(call.at, "index", {}, Graph::integers({axis}))};
 }
 
@@ -89,14 +90,15 @@ std::vector<double> numbersOver(OperationCall &call, size_t i, const std::string
   Value value = call.value(i);
   auto *list = std::get_if<NumberList>(&value);
   if (!list)
-    call.reporter.fail(call.place(i), "the frequencies must be a list of numbers, this is " + kindOf(value),
+    call.reporter.fail(Code::L13, call.place(i), "the frequencies must be a list of numbers, this is " + kindOf(value),
                        {"write [... for i in " + axis + "]"});
   if (int64_t size = call.graph.size(axis); static_cast<int64_t>(list->size()) != size)
-    call.reporter.fail(call.place(i), "axis '" + axis + "' has size " + std::to_string(size) + ", the list has " +
-                                          std::to_string(list->size()) + " frequencies");
+    call.reporter.fail(Code::A1, call.place(i),
+                       "axis '" + axis + "' has size " + std::to_string(size) + ", the list has " + std::to_string(list->size()) +
+                           " frequencies");
   for (double &number : *list) {
     if (std::string wrong = beyondFloat32(number); !wrong.empty())
-      call.reporter.fail(call.place(i), "a frequency is " + wrong);
+      call.reporter.fail(Code::A13, call.place(i), "a frequency is " + wrong);
     number = static_cast<double>(static_cast<float>(number));
   }
   return *list;
@@ -107,21 +109,21 @@ Value sinusoid(OperationCall &call) {
   int positions = call.tensor(0);
   std::string over = call.axis(1);
   if (over == "batch")
-    call.reporter.fail(call.place(1), "'sinusoid' over 'batch' would make results depend on a sequence's position in the batch");
+    call.reporter.fail(Code::A5, call.place(1), "'sinusoid' over 'batch' would make results depend on a sequence's position in the batch");
   AxisNames axes = call.axesOf(positions);
   if (contains(axes, over))
-    call.reporter.fail(call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");
+    call.reporter.fail(Code::A4, call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");
   axes.push_back(over);
   std::map<std::string, Attribute> attributes = {{"axis", over}, {"wave", call.word(3)}};
   if (call.has(4)) {
     if (call.has(2))
-      call.reporter.fail(call.place(2), "'sinusoid' has a base or frequencies, not both", {"leave one of them out"});
+      call.reporter.fail(Code::A13, call.place(2), "'sinusoid' has a base or frequencies, not both", {"leave one of them out"});
     attributes.insert({"frequencies", numbersOver(call, 4, over)});
     return call.add("sinusoid", {positions}, axes, std::move(attributes));
   }
   double base = call.number(2);
   if (!(base > 0))
-    call.reporter.fail(call.place(2), "the base of the frequencies must be above 0, this is " + textOf(base));
+    call.reporter.fail(Code::A13, call.place(2), "the base of the frequencies must be above 0, this is " + textOf(base));
   attributes.insert({"base", base});
   return call.add("sinusoid", {positions}, axes, std::move(attributes));
 }
@@ -134,20 +136,22 @@ Value stack(OperationCall &call) {
   AxisNames axes = call.axesOf(parts[0]);
   for (int &part : parts) {
     if (!sameAxes(call.axesOf(part), axes))
-      call.reporter.fail(call.place(0), "'stack' needs tensors over the same axes: " + textOf(axes) + " and " + textOf(call.axesOf(part)));
+      call.reporter.fail(Code::A4, call.place(0),
+                         "'stack' needs tensors over the same axes: " + textOf(axes) + " and " + textOf(call.axesOf(part)));
     part = ordered(call.graph, call.at, part, axes);
   }
   if (contains(axes, along))
-    call.reporter.fail(call.place(1), "the tensors already have the axis '" + along + "', 'stack' makes a new one");
+    call.reporter.fail(Code::A4, call.place(1), "the tensors already have the axis '" + along + "', 'stack' makes a new one");
   if (int64_t size = call.graph.size(along); size != static_cast<int64_t>(parts.size()))
-    call.reporter.fail(call.place(1), "axis '" + along + "' has size " + std::to_string(size) + ", the list has " +
-                                          std::to_string(parts.size()) + " tensors");
+    call.reporter.fail(Code::A1, call.place(1),
+                       "axis '" + along + "' has size " + std::to_string(size) + ", the list has " + std::to_string(parts.size()) +
+                           " tensors");
   auto place = axes.end();
   if (call.has(2)) {
     std::string before = call.axis(2);
     place = std::find(axes.begin(), axes.end(), before);
     if (place == axes.end())
-      call.reporter.fail(call.place(2), "the tensors have no axis '" + before + "', they are over " + textOf(axes),
+      call.reporter.fail(Code::A4, call.place(2), "the tensors have no axis '" + before + "', they are over " + textOf(axes),
                          didYouMean(before, axes));
   }
   axes.insert(place, along);
@@ -159,7 +163,7 @@ Value stack(OperationCall &call) {
 void checkDropoutRate(OperationCall &call, size_t i, double rate) {
   constexpr double largest = 0.999999; // what is kept is drawn, and scaled by 1 / (1 - rate), in 32 bits
   if (!(rate >= 0 && rate <= largest))
-    call.reporter.fail(call.place(i), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
+    call.reporter.fail(Code::A13, call.place(i), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
 }
 
 std::vector<Operation> elementwiseOperations() {

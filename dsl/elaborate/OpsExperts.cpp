@@ -134,12 +134,13 @@ Value dispatch(OperationCall &call) {
   order.push_back(seq);
   for (const std::string &axis : order)
     if (!contains(call.axesOf(x), axis))
-      call.reporter.fail(call.place(0),
+      call.reporter.fail(Code::A11, call.place(0),
                          "x has no axis '" + call.nameOf(axis) + "', over which choices are made: it is over " + textOf(call.axesOf(x)));
   for (const std::string &axis : {expert, slot})
     if (contains(call.axesOf(x), axis))
-      call.reporter.fail(call.place(0), "x already has the axis '" + call.nameOf(axis) +
-                                            "', which 'dispatch' chooses along or sends to: it is over " + textOf(call.axesOf(x)));
+      call.reporter.fail(Code::A11, call.place(0),
+                         "x already has the axis '" + call.nameOf(axis) + "', which 'dispatch' chooses along or sends to: it is over " +
+                             textOf(call.axesOf(x)));
   for (const std::string &axis : without(call.axesOf(x), order))
     order.push_back(axis);
   size_t number = graph.routingOf(choice, slot, expert, [&](Routing routing) {
@@ -177,8 +178,9 @@ int weighted(OperationCall &call, int rows, size_t number) {
   AxisNames samples = without(graph.type(routing.source).axes, {routing.row}), wanted = samples;
   wanted.insert(wanted.end(), {routing.seq, routing.slot});
   if (!sameAxes(call.axesOf(weight), wanted))
-    call.reporter.fail(call.place(1), "the weights of 'combine' must be over the axes of the choice, " + textOf(wanted) +
-                                          ": they are over " + textOf(call.axesOf(weight)));
+    call.reporter.fail(Code::A11, call.place(1),
+                       "the weights of 'combine' must be over the axes of the choice, " + textOf(wanted) + ": they are over " +
+                           textOf(call.axesOf(weight)));
   if (graph.size(routing.slot) == 1 && isAlwaysOne(graph, weight, routing.slot))
     call.reporter.warning(call.place(1),
                           "this weight is 1 whatever the router computes, because each position has one choice and the weights "
@@ -196,7 +198,7 @@ Value combine(OperationCall &call) {
   int rows = call.tensor(0);
   std::optional<size_t> number = graph.routingOfRows(rows);
   if (!number)
-    call.reporter.fail(call.place(0),
+    call.reporter.fail(Code::A11, call.place(0),
                        "argument 'rows' of 'combine' must be rows that 'dispatch' made, this is " + describedTensor(graph, rows));
   const Routing routing = graph.routing(*number);
   if (call.has(1))
@@ -223,12 +225,14 @@ RoutedAxes routedAxes(OperationCall &call, size_t choice, size_t along, size_t t
   call.refuseBatch(to, routed.expert);
   const AxisNames positions = without(call.axesOf(node), {"batch", routed.slot});
   if (positions.size() != 1)
-    call.reporter.fail(call.place(choice), "'" + call.name + "' needs choices over one axis of positions besides 'batch' and '" +
-                                               call.nameOf(routed.slot) + "': these are over " + textOf(call.axesOf(node)));
+    call.reporter.fail(Code::A11, call.place(choice),
+                       "'" + call.name + "' needs choices over one axis of positions besides 'batch' and '" + call.nameOf(routed.slot) +
+                           "': these are over " + textOf(call.axesOf(node)));
   routed.seq = positions[0];
   if (contains(call.axesOf(node), routed.expert))
-    call.reporter.fail(call.place(to), "choices over '" + call.nameOf(routed.expert) + "' cannot be entries of it: they are over " +
-                                           textOf(call.axesOf(node)));
+    call.reporter.fail(Code::A11, call.place(to),
+                       "choices over '" + call.nameOf(routed.expert) + "' cannot be entries of it: they are over " +
+                           textOf(call.axesOf(node)));
   return routed;
 }
 
@@ -257,13 +261,15 @@ std::optional<TensorValue> groupedProduct(OperationCall &call, int rows, int wei
   AxisNames made = without(axes, over);
   made = without(made, {routing.expert});
   if (!sameAxes(features, over))
-    call.reporter.fail(call.at, "'" + call.name + "' of rows sent to the entries of '" + call.nameOf(routing.expert) +
-                                    "' must contract all their features, " + textOf(features) + ", with each entry's own: it contracts " +
-                                    textOf(over));
+    call.reporter.fail(Code::A11, call.at,
+                       "'" + call.name + "' of rows sent to the entries of '" + call.nameOf(routing.expert) +
+                           "' must contract all their features, " + textOf(features) + ", with each entry's own: it contracts " +
+                           textOf(over));
   for (const std::string &axis : made)
     if (contains(samples, axis))
-      call.reporter.fail(call.at, "the matrices of the entries of '" + call.nameOf(routing.expert) + "' cannot be over '" + axis +
-                                      "', an axis of the rows: they are over " + textOf(axes));
+      call.reporter.fail(Code::A11, call.at,
+                         "the matrices of the entries of '" + call.nameOf(routing.expert) + "' cannot be over '" + axis +
+                             "', an axis of the rows: they are over " + textOf(axes));
   // Features follow each other in the same order in all three.
   AxisNames contracted, rowOrder = samples, weightOrder{routing.expert}, result = samples;
   for (const std::string &axis : axes)

@@ -12,8 +12,9 @@ int appliedTo(OperationCall &call, size_t i, const char *what, int x) {
   const int node = call.tensor(i);
   for (const std::string &axis : call.axesOf(node))
     if (axis == "batch" || !contains(call.axesOf(x), axis))
-      call.reporter.fail(call.place(i), std::string(what) + " of 'group_norm' must be over axes of the operand except 'batch', " +
-                                            textOf(without(call.axesOf(x), {"batch"})) + ", this is over " + textOf(call.axesOf(node)));
+      call.reporter.fail(Code::A12, call.place(i),
+                         std::string(what) + " of 'group_norm' must be over axes of the operand except 'batch', " +
+                             textOf(without(call.axesOf(x), {"batch"})) + ", this is over " + textOf(call.axesOf(node)));
   return node;
 }
 

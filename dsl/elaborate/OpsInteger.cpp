@@ -13,25 +13,26 @@ Value where(OperationCall &call) {
     return *known ? x : y;
   auto *chooses = std::get_if<TensorValue>(&condition);
   if (!chooses || !call.graph.isTruth(chooses->node))
-    call.reporter.fail(call.place(0),
+    call.reporter.fail(Code::A6, call.place(0),
                        "argument 'condition' of 'where' must be a bool tensor, this is " +
                            (chooses ? describedTensor(call.graph, chooses->node) : kindOf(condition)),
                        {"a comparison makes one: x > 0"});
   auto *a = std::get_if<TensorValue>(&x), *b = std::get_if<TensorValue>(&y);
   for (auto [i, tensor, value] : {std::tuple(1, a, &x), std::tuple(2, b, &y)})
     if (!tensor && !isNumber(*value))
-      call.reporter.fail(call.place(static_cast<size_t>(i)), std::string("argument '") + (i == 1 ? "x" : "y") +
-                                                                 "' of 'where' must be a tensor or a number, this is " + kindOf(*value));
+      call.reporter.fail(Code::A6, call.place(static_cast<size_t>(i)),
+                         std::string("argument '") + (i == 1 ? "x" : "y") + "' of 'where' must be a tensor or a number, this is " +
+                             kindOf(*value));
   bool sameElements = !a || !b || call.graph.type(a->node).over({}) == call.graph.type(b->node).over({});
   if (!sameElements &&
       (call.graph.isFloat(a->node) || call.graph.isFloat(b->node) || call.graph.isTruth(a->node) || call.graph.isTruth(b->node)))
-    call.reporter.fail(call.at,
+    call.reporter.fail(Code::A6, call.at,
                        "'where' chooses between tensors of one type: x is " + describedTensor(call.graph, a->node) + ", y " +
                            describedTensor(call.graph, b->node),
                        {"float(x) and int(x) make one of the other"});
   const TensorValue *typed = a ? a : b;
   if (typed && call.graph.isTruth(typed->node) && !(a && b))
-    call.reporter.fail(call.at, "'where' chooses between tensors of one type: one is bool, the other a number", {"write int(x)"});
+    call.reporter.fail(Code::A6, call.at, "'where' chooses between tensors of one type: one is bool, the other a number", {"write int(x)"});
   if (typed && !(a && b))
     wholeFor(call.graph, call.reporter, call.place(a ? 2 : 1), "'where'", typed->node, a ? y : x);
   bool floats = typed ? call.graph.isFloat(typed->node) : std::holds_alternative<double>(x) || std::holds_alternative<double>(y);
@@ -56,7 +57,7 @@ Value toFloat(OperationCall &call) {
     return *truth ? 1.0 : 0.0;
   Value constant = call.elaborator.constant(call.place(0), x);
   if (!isNumber(constant))
-    call.reporter.fail(call.place(0), "argument 'x' of 'float' must be a tensor or a number, this is " + kindOf(x));
+    call.reporter.fail(Code::A6, call.place(0), "argument 'x' of 'float' must be a tensor or a number, this is " + kindOf(x));
   return toDouble(constant);
 }
 
@@ -75,12 +76,12 @@ Value toInt(OperationCall &call) {
     return int64_t{*truth};
   Value constant = call.elaborator.constant(call.place(0), x);
   if (!isNumber(constant))
-    call.reporter.fail(call.place(0), "argument 'x' of 'int' must be a tensor or a number, this is " + kindOf(x));
+    call.reporter.fail(Code::A6, call.place(0), "argument 'x' of 'int' must be a tensor or a number, this is " + kindOf(x));
   if (std::holds_alternative<int64_t>(constant))
     return constant;
   double cut = std::trunc(toDouble(constant));
   if (!(std::fabs(cut) < 9.2e18))
-    call.reporter.fail(call.place(0), "int(" + textOf(constant) + ") is beyond 64 bits");
+    call.reporter.fail(Code::L10, call.place(0), "int(" + textOf(constant) + ") is beyond 64 bits");
   return static_cast<int64_t>(cut);
 }
 
@@ -91,7 +92,7 @@ Value oneHot(OperationCall &call) {
   call.refuseBatch(1, over);
   AxisNames axes = call.axesOf(x);
   if (contains(axes, over))
-    call.reporter.fail(call.place(1), "the operand already has the axis '" + over + "', 'one_hot' makes it");
+    call.reporter.fail(Code::A4, call.place(1), "the operand already has the axis '" + over + "', 'one_hot' makes it");
   axes.push_back(over);
   int index = call.graph.add(call.at, "index", {}, Graph::integers({over}));
   int equal = call.graph.add(call.at, "compare", {x, index}, Graph::truths(axes), {{"relation", std::string("equal")}});

@@ -31,7 +31,7 @@ int64_t positionsOfPart(OperationCall &call, size_t i, const std::string &seq) {
     return length;
   double within = call.number(i);
   if (!(within >= 1) || within > double(length) || length % int64_t(within) != 0 || within != double(int64_t(within)))
-    call.reporter.fail(call.place(i),
+    call.reporter.fail(Code::A11, call.place(i),
                        "'within' must be a number of positions that divides axis '" + call.nameOf(seq) + "' of size " +
                            std::to_string(length) + ", this is " + textOf(call.value(i)),
                        length > 1 ? Helps{divisorsText(length, within >= 1 && within < 1e9 ? int64_t(within) : length)} : Helps{});
@@ -44,7 +44,7 @@ bool isChoiceMajor(OperationCall &call, size_t i, bool matters) {
     return false;
   const Value asked = call.value(i);
   if (auto *text = std::get_if<std::string>(&asked); text && (*text == "probability" || *text == "probs"))
-    call.reporter.fail(call.place(i),
+    call.reporter.fail(Code::A11, call.place(i),
                        "'queue' has no order by probability: if the least probable choices are dropped, each position depends on "
                        "all others of its group",
                        {"use \"position\" or \"choice\"; a limit of probability, `where(share > 0.1, best, -1)`, needs no queue"});

@@ -31,7 +31,8 @@ struct Summed {
 Summed summed(OperationCall &call, int x) {
   const AxisNames over = call.axes(1);
   if (call.has(2) && !contains(over, "batch"))
-    call.reporter.fail(call.place(2), "'samples' is for a " + call.name + " over the axis 'batch', this is over " + textOf(over));
+    call.reporter.fail(Code::A17, call.place(2),
+                       "'samples' is for a " + call.name + " over the axis 'batch', this is over " + textOf(over));
   for (const std::string &axis : over)
     if (!contains(call.axesOf(x), axis)) // `batch` is allowed
       call.requireAxis(1, axis, x, "the operand");
@@ -46,7 +47,7 @@ int total(OperationCall &call, int x, const Summed &over) {
 
 void refuseTruths(OperationCall &call, int x) {
   if (call.graph.isTruth(x))
-    call.reporter.fail(call.place(0),
+    call.reporter.fail(Code::A6, call.place(0),
                        "argument 'x' of '" + call.name + "' must be a tensor of numbers, this is " + describedTensor(call.graph, x),
                        {"write int(x), or float(x), to count"});
 }
@@ -74,14 +75,15 @@ Value extreme(OperationCall &call) {
   if (tensor) {
     refuseTruths(call, tensor->node);
     if (!call.namesAxes(1))
-      call.reporter.fail(call.place(1), "'" + call.name + "' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
+      call.reporter.fail(Code::A6, call.place(1), "'" + call.name + "' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
                          least ? Helps{"write min(x, over = a) for the least along axis 'a'", "the lesser of x and y is where(x < y, x, y)"}
                                : Helps{"write max(x, over = a) for the largest along axis 'a'",
                                        "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
     AxisNames axes = without(call.axesOf(tensor->node), reduced(call, tensor->node));
     if (!least && call.word(2) == "first") {
       if (!call.graph.isFloat(tensor->node))
-        call.reporter.fail(call.place(2), "ties = \"first\" is about the gradient, this is " + describedTensor(call.graph, tensor->node),
+        call.reporter.fail(Code::A13, call.place(2),
+                           "ties = \"first\" is about the gradient, this is " + describedTensor(call.graph, tensor->node),
                            {"leave it out"});
       return call.add("max_first", {tensor->node}, axes, {{"axes", call.axes(1)}});
     }
@@ -89,9 +91,9 @@ Value extreme(OperationCall &call) {
     return TensorValue{least ? turned(call, found) : found};
   }
   if (!least && call.has(2))
-    call.reporter.fail(call.place(2), "'ties' is for a max over axes of a tensor, this is one of constants");
+    call.reporter.fail(Code::A13, call.place(2), "'ties' is for a max over axes of a tensor, this is one of constants");
   if (call.isNamed(1))
-    call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a tensor, this is " + kindOf(x));
+    call.reporter.fail(Code::A6, call.place(0), "argument 'x' of '" + call.name + "' must be a tensor, this is " + kindOf(x));
   Value constant;
   call.elaborator.callConstant(
       call.name, call.at, {call.elaborator.constant(call.place(0), x), call.elaborator.constant(call.place(1), call.value(1))}, constant);
@@ -136,8 +138,9 @@ Value softmax(OperationCall &call) {
 int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &over) {
   int node = call.tensor(i);
   if (call.axesOf(node) != AxisNames{over})
-    call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " +
-                                          textOf(call.axesOf(node)));
+    call.reporter.fail(Code::A4, call.place(i),
+                       std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " +
+                           textOf(call.axesOf(node)));
   return node;
 }
 
@@ -166,13 +169,15 @@ std::optional<int64_t> ignored(OperationCall &call, size_t i, int targets) {
     return std::nullopt;
   auto *number = std::get_if<int64_t>(&value);
   if (!number || *number < INT32_MIN || *number > INT32_MAX)
-    call.reporter.fail(call.place(i), "argument 'ignore' of 'cross_entropy' must be an integer of 32 bits or none, this is " +
-                                          (isNumber(value) ? textOf(value) : kindOf(value)));
+    call.reporter.fail(Code::A13, call.place(i),
+                       "argument 'ignore' of 'cross_entropy' must be an integer of 32 bits or none, this is " +
+                           (isNumber(value) ? textOf(value) : kindOf(value)));
   if (call.graph.model.nodes[static_cast<size_t>(targets)].op != "input")
-    call.reporter.fail(call.place(1), "targets of which some are ignored must be an input of the model: they are counted before the step");
+    call.reporter.fail(Code::A16, call.place(1),
+                       "targets of which some are ignored must be an input of the model: they are counted before the step");
   const program::ElementRow &row = rowOf(call.graph.type(targets).element);
   if (static_cast<double>(*number) < row.least || static_cast<double>(*number) > row.largest)
-    call.reporter.fail(call.place(i),
+    call.reporter.fail(Code::A13, call.place(i),
                        std::string("targets of ") + row.word + " cannot have the value " + textOf(value) + " to ignore: " + row.word +
                            " holds " + std::to_string(static_cast<int64_t>(row.least)) + " to " +
                            std::to_string(static_cast<int64_t>(row.largest)),
@@ -186,17 +191,18 @@ Value crossEntropy(OperationCall &call) {
   call.requireAxis(2, over, logits, "the operand 'logits'");
   AxisNames rest = without(call.axesOf(logits), {over});
   if (!sameAxes(call.axesOf(targets), rest))
-    call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over +
-                                          "'; these are over " + textOf(call.axesOf(targets)));
+    call.reporter.fail(Code::A4, call.place(1),
+                       "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over + "'; these are over " +
+                           textOf(call.axesOf(targets)));
   std::map<std::string, Attribute> attributes{{"axis", over}};
   if (std::optional<int64_t> ignore = ignored(call, 3, targets))
     attributes["ignore"] = *ignore;
   double smoothing = call.number(4), zLoss = call.number(5);
   if (!(smoothing >= 0 && smoothing < 1))
-    call.reporter.fail(call.place(4),
+    call.reporter.fail(Code::A13, call.place(4),
                        "argument 'smoothing' of 'cross_entropy' must be at least 0 and below 1, this is " + textOf(smoothing));
   if (!(zLoss >= 0 && zLoss <= largestNumber))
-    call.reporter.fail(call.place(5), "argument 'z_loss' of 'cross_entropy' must not be negative, this is " + textOf(zLoss));
+    call.reporter.fail(Code::A13, call.place(5), "argument 'z_loss' of 'cross_entropy' must not be negative, this is " + textOf(zLoss));
   if (smoothing > 0)
     attributes["smoothing"] = smoothing;
   if (zLoss > 0)
@@ -209,7 +215,8 @@ Value squaredError(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
   const AxisNames axes = call.axesOf(x), others = call.axesOf(y);
   if (!sameAxes(axes, others))
-    call.reporter.fail(call.place(1), "'squared_error' compares values over the same axes: " + textOf(axes) + " and " + textOf(others),
+    call.reporter.fail(Code::A4, call.place(1),
+                       "'squared_error' compares values over the same axes: " + textOf(axes) + " and " + textOf(others),
                        {"reduce what has more of them, or, if each entry is compared with the same number, write (x - y) * (x - y)"});
   int difference = call.add("sub", {x, y}, axes).node;
   return call.add("mul", {difference, difference}, call.axesOf(difference));
@@ -221,7 +228,7 @@ Value binaryCrossEntropy(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
   const AxisNames axes = call.axesOf(x);
   if (!sameAxes(call.axesOf(y), axes))
-    call.reporter.fail(call.place(1),
+    call.reporter.fail(Code::A4, call.place(1),
                        "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " + textOf(call.axesOf(y)));
   if (!call.graph.isFloat(y))
     y = call.add("to_float", {y}, call.axesOf(y), {{"below", int64_t{2}}}).node;
@@ -238,7 +245,7 @@ Value binaryCrossEntropy(OperationCall &call) {
 double epsilonOf(OperationCall &call, size_t i) {
   double epsilon = call.number(i);
   if (!(epsilon >= smallestNumber))
-    call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
+    call.reporter.fail(Code::A13, call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
   return epsilon;
 }
 

@@ -15,16 +15,16 @@ int64_t samplesOf(OperationCall &call, size_t i) {
   auto *number = std::get_if<int64_t>(&value);
   const bool all = axis && axis->names == AxisNames{"batch"};
   if (!all && (!number || *number < 1))
-    call.reporter.fail(call.place(i), "argument 'samples' of '" + call.name +
-                                          "' must be a number of samples, at least 1, or `batch`, this is " +
-                                          (isNumber(value) ? textOf(value) : kindOf(value)));
+    call.reporter.fail(Code::A17, call.place(i),
+                       "argument 'samples' of '" + call.name + "' must be a number of samples, at least 1, or `batch`, this is " +
+                           (isNumber(value) ? textOf(value) : kindOf(value)));
   const int64_t samples = all ? graph.batch : *number;
   if (!graph.trains) // what is computed from several samples is left out: its groups do not matter
     return micro;
   if (samples == graph.batch || micro % samples == 0)
     return samples;
   const int64_t times = samples / std::gcd(samples, micro);
-  call.reporter.fail(call.place(i),
+  call.reporter.fail(Code::A17, call.place(i),
                      "a group of " + std::to_string(samples) + " samples does not fit into one micro-batch, which has " +
                          std::to_string(micro) + " samples on all ranks together",
                      {graph.batch % (times * micro) == 0

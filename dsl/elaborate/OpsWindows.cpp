@@ -71,11 +71,13 @@ int64_t whole(OperationCall &call, size_t i, const char *what, int64_t least, in
   Value value = call.elaborator.constant(call.place(i), call.value(i));
   auto *number = std::get_if<int64_t>(&value);
   if (!number)
-    call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be an integer, this is " +
-                                          (isNumber(value) ? textOf(value) : kindOf(value)));
+    call.reporter.fail(Code::A9, call.place(i),
+                       std::string(what) + " of '" + call.name + "' must be an integer, this is " +
+                           (isNumber(value) ? textOf(value) : kindOf(value)));
   if (*number < least || *number > most)
-    call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' is " + std::to_string(*number) + ", it must be " +
-                                          std::to_string(least) + " to " + std::to_string(most));
+    call.reporter.fail(Code::A9, call.place(i),
+                       std::string(what) + " of '" + call.name + "' is " + std::to_string(*number) + ", it must be " +
+                           std::to_string(least) + " to " + std::to_string(most));
   return *number;
 }
 
@@ -94,11 +96,11 @@ void readPadding(OperationCall &call, size_t i, Walk &walk) {
       int64_t count = (walk.spreadSize() + walk.stride - 1) / walk.stride;
       total = std::max<int64_t>(0, (count - 1) * walk.stride + walk.span() - walk.spreadSize());
     } else if (*word != "same_pytorch") {
-      call.reporter.fail(call.place(i), "unknown padding " + textOf(value) + " of '" + call.name + "'",
+      call.reporter.fail(Code::A9, call.place(i), "unknown padding " + textOf(value) + " of '" + call.name + "'",
                          {"write \"same_pytorch\" or \"same_tensorflow\", which differ for a stride above 1",
                           "a number pads both ends, [before, after] each end by its own number"});
     } else if (walk.stride != 1) {
-      call.reporter.fail(call.place(i), "\"same_pytorch\" needs the stride 1, it is " + std::to_string(walk.stride),
+      call.reporter.fail(Code::A9, call.place(i), "\"same_pytorch\" needs the stride 1, it is " + std::to_string(walk.stride),
                          {"write the padding as numbers, or \"same_tensorflow\""});
     }
     walk.before = total / 2;
@@ -107,12 +109,14 @@ void readPadding(OperationCall &call, size_t i, Walk &walk) {
   }
   auto *list = std::get_if<NumberList>(&value);
   if (!list || list->size() != 2)
-    call.reporter.fail(call.place(i), "the padding of '" + call.name + "' must be an integer, [before, after] or a word, this is " +
-                                          (list ? textOf(value) : kindOf(value)));
+    call.reporter.fail(Code::A9, call.place(i),
+                       "the padding of '" + call.name + "' must be an integer, [before, after] or a word, this is " +
+                           (list ? textOf(value) : kindOf(value)));
   for (double each : *list)
     if (each != std::floor(each) || std::fabs(each) > static_cast<double>(mostSteps))
-      call.reporter.fail(call.place(i), "the padding of '" + call.name + "' must be integers of at most " + std::to_string(mostSteps) +
-                                            ", this is " + textOf(value));
+      call.reporter.fail(Code::A9, call.place(i),
+                         "the padding of '" + call.name + "' must be integers of at most " + std::to_string(mostSteps) + ", this is " +
+                             textOf(value));
   walk.before = static_cast<int64_t>((*list)[0]);
   walk.after = static_cast<int64_t>((*list)[1]);
 }
@@ -125,13 +129,13 @@ Walk readWalk(OperationCall &call, int64_t size, int64_t kernel, const std::stri
   walk.stride = whole(call, formals.stride, "the stride", 1, 1);
   walk.dilation = whole(call, formals.dilation, "the dilation", -mostSteps, 1);
   if (walk.dilation == 0)
-    call.reporter.fail(call.place(formals.dilation), "the dilation of '" + call.name + "' is 0",
+    call.reporter.fail(Code::A9, call.place(formals.dilation), "the dilation of '" + call.name + "' is 0",
                        {"1 is a window of neighbors, -1 the same in reverse order"});
   walk.spread = whole(call, formals.spread, "the spread", 1, 1);
   walk.ceil = call.truth(formals.ceil);
   readPadding(call, formals.padding, walk);
   if (walk.padded() < walk.span())
-    call.reporter.fail(call.at,
+    call.reporter.fail(Code::A9, call.at,
                        "a window spans " + std::to_string(walk.span()) + " entries, " + what + " has " + std::to_string(walk.padded()) +
                            " with its padding: " + std::to_string(walk.spreadSize()) + " + " + std::to_string(walk.before) + " + " +
                            std::to_string(walk.after),
@@ -148,9 +152,9 @@ double fillOf(OperationCall &call, size_t i, bool floats) {
   if (word && *word == "-inf" && floats)
     return -HUGE_VAL;
   if (!isNumber(value) || (!floats && (!std::holds_alternative<int64_t>(value) || std::abs(toDouble(value)) > INT32_MAX)))
-    call.reporter.fail(call.place(i), std::string("the fill of 'windows' must be ") +
-                                          (floats ? "a number or \"-inf\"" : "an integer of 32 bits") + ", this is " +
-                                          (word || isNumber(value) ? textOf(value) : kindOf(value)));
+    call.reporter.fail(Code::A9, call.place(i),
+                       std::string("the fill of 'windows' must be ") + (floats ? "a number or \"-inf\"" : "an integer of 32 bits") +
+                           ", this is " + (word || isNumber(value) ? textOf(value) : kindOf(value)));
   return floats ? call.number(i) : toDouble(value);
 }
 
@@ -165,26 +169,29 @@ Value windows(OperationCall &call) {
   const std::string over = call.axis(1), to = call.axis(2), by = call.axis(3);
   call.requireAxis(1, over, x, "the operand");
   if (call.graph.isTruth(x))
-    call.reporter.fail(call.place(0), "argument 'x' of 'windows' must be a tensor of numbers, this is " + describedTensor(call.graph, x),
+    call.reporter.fail(Code::A9, call.place(0),
+                       "argument 'x' of 'windows' must be a tensor of numbers, this is " + describedTensor(call.graph, x),
                        {"write int(x), or float(x)"});
   for (auto [i, axis] : {std::pair<size_t, const std::string &>(2, to), std::pair<size_t, const std::string &>(3, by)}) {
     call.refuseBatch(i, axis);
     if (contains(call.axesOf(x), axis))
-      call.reporter.fail(call.place(i), "the operand of 'windows' has the axis '" + axis + "' already: " + textOf(call.axesOf(x)));
+      call.reporter.fail(Code::A9, call.place(i),
+                         "the operand of 'windows' has the axis '" + axis + "' already: " + textOf(call.axesOf(x)));
   }
   if (to == by)
-    call.reporter.fail(call.place(3), "'windows' needs two axes, one for positions and one inside of a window: both are '" + to + "'");
+    call.reporter.fail(Code::A9, call.place(3),
+                       "'windows' needs two axes, one for positions and one inside of a window: both are '" + to + "'");
   const Walk walk = readWalk(call, call.graph.size(over), call.graph.size(by), "'" + over + "'", {4, 5, 6, 7, 9});
   if (walk.positions() != call.graph.size(to))
     call.reporter.fail(
-        call.place(2),
+        Code::A9, call.place(2),
         "axis '" + to + "' has size " + std::to_string(call.graph.size(to)) + ", these windows have " + std::to_string(walk.positions()) +
             (walk.positions() == 1 ? " position: " : " positions: ") + walk.text(),
         {"window_count(" + call.nameOf(over) + ", " + call.nameOf(by) + ", ...) computes the size for the axis's declaration"});
   const double fill = fillOf(call, 8, call.graph.isFloat(x));
   const std::optional<int64_t> empty = std::isinf(fill) ? walk.empty() : std::nullopt;
   if (empty)
-    call.reporter.fail(call.place(6),
+    call.reporter.fail(Code::A9, call.place(6),
                        "the window at position " + std::to_string(*empty) + " of '" + to + "' is all padding" +
                            (walk.spread == 1 ? "" : " and gaps") + ", which is \"-inf\": " + walk.text(),
                        {walk.spread == 1 ? "make the padding at most half of the window"

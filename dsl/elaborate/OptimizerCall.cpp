@@ -41,7 +41,7 @@ public:
     for (const ast::Item &parameter : call.declaration->parameters)
       formals.push_back({parameter.name.text, parameter.value != nullptr});
     if (formals.empty() || formals.front().name != "lr")
-      reporter.fail(call.declaration->name.location, "the first argument of an optimizer is its learning rate 'lr'",
+      reporter.fail(Code::T2, call.declaration->name.location, "the first argument of an optimizer is its learning rate 'lr'",
                     {"write `optimizer " + callee.text + "(lr, ...)`"});
     std::vector<const ast::Argument *> given =
         matchArguments(reporter, "'" + callee.text + "'", e.location, formals, e.suffixes[0].arguments);
@@ -74,7 +74,7 @@ private:
     else if (helps.empty())
       helps = {"it is one of " + joined(known.names),
                "or declare it: `optimizer " + callee.text + "(lr) { update(w, g) { w = w - lr * g } }`"};
-    reporter.fail(callee.location, "unknown optimizer '" + callee.text + "'", helps);
+    reporter.fail(Code::T2, callee.location, "unknown optimizer '" + callee.text + "'", helps);
   }
 
   /// A number, several in parentheses, or a truth value.
@@ -98,11 +98,11 @@ private:
       std::string example;
       for (double each : *expected)
         example += (example.empty() ? "(" : ", ") + textOf(each);
-      reporter.fail(at.location, "'" + name + "' must be " + std::to_string(expected->size()) + " numbers",
+      reporter.fail(Code::T2, at.location, "'" + name + "' must be " + std::to_string(expected->size()) + " numbers",
                     {"write " + name + " = " + example + ")"});
     }
     if (value.index() != fallback.index())
-      reporter.fail(at.location, "'" + name + "' must be " + kindOf(fallback) + ", this is " + kindOf(value));
+      reporter.fail(Code::T2, at.location, "'" + name + "' must be " + kindOf(fallback) + ", this is " + kindOf(value));
   }
 
   const KnownOptimizers &known;

@@ -32,7 +32,7 @@ public:
     bindArguments();
     requirements();
     if (declaration.updates.size() != 1)
-      reporter.fail(declaration.updates.empty() ? declaration.name.location : declaration.updates[1].location,
+      reporter.fail(Code::T3, declaration.updates.empty() ? declaration.name.location : declaration.updates[1].location,
                     "optimizer '" + declaration.name.text + "' " + (declaration.updates.empty() ? "has no update" : "has a second update"),
                     {"write one `update(w, g) { w = w - lr * g }`"});
     declareStates();
@@ -56,7 +56,7 @@ private:
     for (size_t i = 0; i < call.arguments.size(); ++i) {
       const ast::Name &name = declaration.parameters[i + 1].name;
       if (scope.findHere(name.text))
-        reporter.fail(name.location, "'" + name.text + "' is declared twice");
+        reporter.fail(Code::T3, name.location, "'" + name.text + "' is declared twice");
       Value value = call.arguments[i].first;
       if (name.text == "decay" && decay)
         value = *decay;
@@ -88,7 +88,7 @@ private:
           at = call.arguments[i].second;
           value = name + " is " + listText(call.arguments[i].first) + ": ";
         }
-      reporter.fail(at, value + requirement.message);
+      reporter.fail(Code::T3, at, value + requirement.message);
     }
   }
 
@@ -120,14 +120,14 @@ private:
           Helps helps;
           if (!std::holds_alternative<FormulaValue>(before->value))
             helps = {"give the state another name; checkpoints can keep this one: `state velocity as \"" + name.text + "\" = zeros`"};
-          reporter.error(name.location, "'" + name.text + "' is declared twice", before->location, "first declared here", helps);
+          reporter.error(Code::T3, name.location, "'" + name.text + "' is declared twice", before->location, "first declared here", helps);
           throw Stop{};
         }
         if (states.size() == mostStates)
-          reporter.fail(name.location, "an optimizer has at most " + std::to_string(mostStates) + " states");
+          reporter.fail(Code::T3, name.location, "an optimizer has at most " + std::to_string(mostStates) + " states");
         checkSlot(slot);
         if (each.shape && !each.shape->items.empty())
-          reporter.fail(each.shape->location, "a state has one number for each element, or with `: []` one number in all");
+          reporter.fail(Code::T3, each.shape->location, "a state has one number for each element, or with `: []` one number in all");
         bool perElement = !each.shape;
         states.push_back(
             {{name.text, slot.text, initial(*each.initial)}, perElement, name.location, formulas.leaf(name.text, perElement), {}});
@@ -139,13 +139,14 @@ private:
     bool isWord =
         !slot.text.empty() && std::all_of(slot.text.begin(), slot.text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
     if (!isWord)
-      reporter.fail(slot.location, "a state's name in checkpoints consists of letters, digits and '_'");
+      reporter.fail(Code::T3, slot.location, "a state's name in checkpoints consists of letters, digits and '_'");
     for (const char *taken : {"master", "grad", "loss_scale", "good_streak", "good_steps"})
       if (slot.text == taken)
-        reporter.fail(slot.location, "'" + slot.text + "' is a name of npar's own in checkpoints", {"give the state another name"});
+        reporter.fail(Code::T3, slot.location, "'" + slot.text + "' is a name of npar's own in checkpoints",
+                      {"give the state another name"});
     for (const State &other : states)
       if (other.state.slot == slot.text)
-        reporter.fail(slot.location, "two states are called '" + slot.text + "' in checkpoints");
+        reporter.fail(Code::T3, slot.location, "two states are called '" + slot.text + "' in checkpoints");
   }
 
   double initial(const ast::Expression &e) {
@@ -156,13 +157,13 @@ private:
 
   void update(const ast::OptimizerUpdate &text) {
     if (text.values.size() < 2 || text.values.size() > 3)
-      reporter.fail(text.location, "'update' names the weight, the gradient and, if it is needed, the step's number",
+      reporter.fail(Code::T3, text.location, "'update' names the weight, the gradient and, if it is needed, the step's number",
                     {"write `update(w, g)` or `update(w, g, t)`"});
     Scope inner(&scope);
     for (size_t i = 0; i < text.values.size(); ++i) {
       const ast::Name &name = text.values[i];
       if (inner.findHere(name.text) || scope.find(name.text) || name.text == "lr")
-        reporter.fail(name.location, "'" + name.text + "' already has a meaning in this optimizer", {"give it another name"});
+        reporter.fail(Code::T3, name.location, "'" + name.text + "' already has a meaning in this optimizer", {"give it another name"});
       inner.bind(name.text, FormulaValue{formulas.leaf(i < 2 ? name.text : "t", i < 2)}, name.location);
     }
     result.weight = text.values[0].text, result.gradient = text.values[1].text;
@@ -172,25 +173,26 @@ private:
       assign(line, asNode(line.value->location, value), inner, text);
     }
     if (!weight)
-      reporter.fail(text.location, "the update does not change '" + result.weight + "'", {"write `" + result.weight + " = ...`"});
+      reporter.fail(Code::T3, text.location, "the update does not change '" + result.weight + "'", {"write `" + result.weight + " = ...`"});
     for (const State &state : states)
       if (!state.after)
-        reporter.fail(state.location, "the update does not change state '" + state.state.name + "'");
+        reporter.fail(Code::T3, state.location, "the update does not change state '" + state.state.name + "'");
   }
 
   void assign(const ast::Item &line, FormulaNode value, Scope &inner, const ast::OptimizerUpdate &text) {
     const std::string &name = line.name.text;
     if (formulas.isTruth(value))
-      reporter.fail(line.value->location, "'" + name + "' must be a number, this is a truth value", {"write where(condition, x, y)"});
+      reporter.fail(Code::T3, line.value->location, "'" + name + "' must be a number, this is a truth value",
+                    {"write where(condition, x, y)"});
     auto state = std::find_if(states.begin(), states.end(), [&](const State &each) { return each.state.name == name; });
     if (state != states.end()) {
       if (!state->perElement && formulas.isPerElement(value))
-        reporter.fail(line.value->location, "'" + name + "' is one number for all elements, this is one for each");
+        reporter.fail(Code::T3, line.value->location, "'" + name + "' is one number for all elements, this is one for each");
       state->after = value;
     } else if (name == result.weight) {
       weight = value;
     } else if (name == "lr" || (text.values.size() == 3 && name == text.values[2].text) || scope.find(name)) {
-      reporter.fail(line.name.location, "'" + name + "' cannot be changed: only the weight and states are",
+      reporter.fail(Code::T3, line.name.location, "'" + name + "' cannot be changed: only the weight and states are",
                     {"give the value another name"});
     }
     inner.bind(name, FormulaValue{value}, line.name.location);
@@ -200,19 +202,19 @@ private:
     if (auto *formula = std::get_if<FormulaValue>(&value))
       return formula->node;
     if (!isNumber(value))
-      reporter.fail(at, "a number is needed here, this is " + kindOf(value));
+      reporter.fail(Code::T3, at, "a number is needed here, this is " + kindOf(value));
     return formulas.number(toDouble(value));
   }
   FormulaNode numberNode(Location at, const Value &value) {
     FormulaNode node = asNode(at, value);
     if (formulas.isTruth(node))
-      reporter.fail(at, "a number is needed here, this is a truth value", {"write where(condition, x, y)"});
+      reporter.fail(Code::T3, at, "a number is needed here, this is a truth value", {"write where(condition, x, y)"});
     return node;
   }
 
   Value apply(Location at, const std::string &function, std::vector<FormulaNode> operands) {
     if (formulas.size() > mostNodes)
-      reporter.fail(at, "an optimizer with more than " + std::to_string(mostNodes) + " operations");
+      reporter.fail(Code::T3, at, "an optimizer with more than " + std::to_string(mostNodes) + " operations");
     return FormulaValue{formulas.apply(function, std::move(operands))};
   }
 
@@ -252,7 +254,7 @@ private:
     case ast::Operator::Modulo:
       break;
     }
-    reporter.fail(at, "'%' is for integers that are constants");
+    reporter.fail(Code::T3, at, "'%' is for integers that are constants");
   }
 
   Value logical(ast::Operator op, Location at, const Value &left, const Value &right) {
@@ -264,7 +266,7 @@ private:
     for (const Value *value : {&left, &right}) {
       operands.push_back(asNode(at, *value));
       if (!formulas.isTruth(operands.back()))
-        reporter.fail(at, std::string("'") + ast::spelling(op) + "' needs true or false on both sides, found a number");
+        reporter.fail(Code::T3, at, std::string("'") + ast::spelling(op) + "' needs true or false on both sides, found a number");
     }
     return apply(at, isAnd ? "and" : "or", operands);
   }
@@ -279,7 +281,7 @@ private:
       return apply(operand.location, "not", {formula->node});
     if (auto *known = std::get_if<bool>(&value))
       return !*known;
-    reporter.fail(operand.location, "the operand of 'not' must be true or false, this is " + kindOf(value));
+    reporter.fail(Code::T3, operand.location, "the operand of 'not' must be true or false, this is " + kindOf(value));
   }
 
   Value suffixed(const ast::Expression &e, Scope &in) override {
@@ -288,14 +290,15 @@ private:
     if (callee.kind == ast::ExpressionKind::Name && e.suffixes.size() == 1 && suffix.kind == ast::SuffixKind::Select)
       return selected(e, in);
     if (callee.kind != ast::ExpressionKind::Name || e.suffixes.size() != 1 || suffix.kind != ast::SuffixKind::Call)
-      reporter.fail(e.location, "a formula has numbers, names, operators and calls of functions");
+      reporter.fail(Code::T3, e.location, "a formula has numbers, names, operators and calls of functions");
     auto function =
         std::find_if(std::begin(formulaFunctions), std::end(formulaFunctions), [&](const auto &f) { return callee.text == f.word; });
     if (function == std::end(formulaFunctions))
       unknownFunction(callee);
     if (suffix.arguments.size() != function->operands)
-      reporter.fail(e.location, "'" + callee.text + "' takes " + counted(static_cast<int64_t>(function->operands), "argument") +
-                                    ", found " + std::to_string(suffix.arguments.size()));
+      reporter.fail(Code::T3, e.location,
+                    "'" + callee.text + "' takes " + counted(static_cast<int64_t>(function->operands), "argument") + ", found " +
+                        std::to_string(suffix.arguments.size()));
     std::vector<Value> values;
     for (const ast::Argument &argument : suffix.arguments)
       values.push_back(evaluate(*argument.value, in));
@@ -328,12 +331,12 @@ private:
                : x < 0          ? -1.0
                                 : x;
     if (!std::isfinite(y))
-      reporter.fail(at, word + " of these numbers is not a finite number");
+      reporter.fail(Code::T3, at, word + " of these numbers is not a finite number");
     return y;
   }
   double number(Location at, const Value &value) {
     if (!isNumber(value))
-      reporter.fail(at, "a number is needed here, this is " + kindOf(value));
+      reporter.fail(Code::T3, at, "a number is needed here, this is " + kindOf(value));
     return toDouble(value);
   }
   using Evaluator::number;
@@ -343,7 +346,7 @@ private:
       return *known ? values[1] : values[2];
     FormulaNode condition = asNode(at, values[0]);
     if (!formulas.isTruth(condition))
-      reporter.fail(at, "the first argument of 'where' must be true or false, this is a number");
+      reporter.fail(Code::T3, at, "the first argument of 'where' must be true or false, this is a number");
     return apply(at, "select", {condition, numberNode(at, values[1]), numberNode(at, values[2])});
   }
 
@@ -353,13 +356,14 @@ private:
     auto *list = std::get_if<NumberList>(&value);
     const std::vector<ast::Argument> &arguments = e.suffixes[0].arguments;
     if (!list)
-      reporter.fail(e.location, "'" + e.items[0]->text + "' is " + kindOf(value) + ", it cannot be indexed");
+      reporter.fail(Code::T3, e.location, "'" + e.items[0]->text + "' is " + kindOf(value) + ", it cannot be indexed");
     if (arguments.size() != 1 || !arguments[0].name.text.empty())
-      reporter.fail(e.location, "one number of an argument is chosen by its index", {"write " + e.items[0]->text + "[0]"});
+      reporter.fail(Code::T3, e.location, "one number of an argument is chosen by its index", {"write " + e.items[0]->text + "[0]"});
     int64_t index = integer(*arguments[0].value, in, "the index");
     if (index < 0 || index >= static_cast<int64_t>(list->size()))
-      reporter.fail(e.location, "'" + e.items[0]->text + "' has " + counted(static_cast<int64_t>(list->size()), "number") +
-                                    ", the index is " + std::to_string(index));
+      reporter.fail(Code::T3, e.location,
+                    "'" + e.items[0]->text + "' has " + counted(static_cast<int64_t>(list->size()), "number") + ", the index is " +
+                        std::to_string(index));
     return (*list)[static_cast<size_t>(index)];
   }
 
@@ -369,10 +373,10 @@ private:
       names.push_back(function.word);
     for (const char *whole : {"sum", "mean", "norm", "einsum", "project", "softmax", "max_over", "matmul"})
       if (callee.text == whole)
-        reporter.fail(callee.location, "'" + callee.text + "' needs several elements: an optimizer's formula is for one element",
+        reporter.fail(Code::T3, callee.location, "'" + callee.text + "' needs several elements: an optimizer's formula is for one element",
                       {"its functions are " + joined(names, "and")});
     Helps helps = didYouMean(callee.text, names);
-    reporter.fail(callee.location, "unknown function '" + callee.text + "' of an optimizer",
+    reporter.fail(Code::T3, callee.location, "unknown function '" + callee.text + "' of an optimizer",
                   helps.empty() ? Helps{"its functions are " + joined(names, "and")} : helps);
   }
 

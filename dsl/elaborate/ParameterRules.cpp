@@ -29,17 +29,17 @@ std::string groupOf(const ast::ParameterRule &rule) {
 double valueOf(const ast::GroupChange &change, Evaluator &evaluator, Scope &scope) {
   bool rate = change.name.text == "lr";
   if (rate && !change.times)
-    evaluator.reporter.fail(change.name.location, "a rule cannot set a learning rate, it can only multiply the optimizer's",
+    evaluator.reporter.fail(Code::T5, change.name.location, "a rule cannot set a learning rate, it can only multiply the optimizer's",
                             {"write `lr * 0.1`"});
   if (!rate && change.times)
-    evaluator.reporter.fail(change.name.location, "'decay' needs a number, which replaces the optimizer's", {"write `decay 0`"});
+    evaluator.reporter.fail(Code::T5, change.name.location, "'decay' needs a number, which replaces the optimizer's", {"write `decay 0`"});
   const std::string what = rate ? "the factor of the learning rate" : "the decay";
   double value = evaluator.number(*change.value, scope, what);
   if (rate && !(value > 0))
-    evaluator.reporter.fail(change.value->location, what + " is " + textOf(value) + ", it must be above 0",
+    evaluator.reporter.fail(Code::T5, change.value->location, what + " is " + textOf(value) + ", it must be above 0",
                             {"`freeze` keeps parameters as they are"});
   if (!(value >= 0))
-    evaluator.reporter.fail(change.value->location, what + " is " + textOf(value) + ", it must not be negative");
+    evaluator.reporter.fail(Code::T5, change.value->location, what + " is " + textOf(value) + ", it must not be negative");
   return value;
 }
 
@@ -55,28 +55,28 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
   for (const ast::GroupChange &change : source.changes) {
     if (change.name.text == "optimizer") {
       if (rule.optimizer)
-        evaluator.reporter.fail(change.name.location, "'optimizer' is given twice");
+        evaluator.reporter.fail(Code::T5, change.name.location, "'optimizer' is given twice");
       if (change.times)
-        evaluator.reporter.fail(change.name.location, "'optimizer' needs a call", {"write `optimizer Sgd(lr = 0.1)`"});
+        evaluator.reporter.fail(Code::T5, change.name.location, "'optimizer' needs a call", {"write `optimizer Sgd(lr = 0.1)`"});
       rule.optimizer = optimizer(*change.value);
       continue;
     }
     if (change.name.text == "statistics") {
       if (rule.freezesStatistics)
-        evaluator.reporter.fail(change.name.location, "'statistics' is given twice");
+        evaluator.reporter.fail(Code::T5, change.name.location, "'statistics' is given twice");
       if (change.times || change.value->kind != ast::ExpressionKind::Name || change.value->text != "frozen")
-        evaluator.reporter.fail(change.name.location, "'statistics' can only be frozen", {"write `statistics frozen`"});
+        evaluator.reporter.fail(Code::T5, change.name.location, "'statistics' can only be frozen", {"write `statistics frozen`"});
       rule.freezesStatistics = true;
       continue;
     }
     if (change.name.text != "lr" && change.name.text != "decay") {
       Helps helps = didYouMean(change.name.text, {"lr", "decay", "optimizer", "statistics"});
-      evaluator.reporter.fail(change.name.location, "a rule for parameters has no '" + change.name.text + "'",
+      evaluator.reporter.fail(Code::T5, change.name.location, "a rule for parameters has no '" + change.name.text + "'",
                               helps.empty() ? Helps{"it has lr, decay, optimizer and statistics"} : helps);
     }
     std::optional<double> &value = change.name.text == "lr" ? rule.rate : rule.decay;
     if (value)
-      evaluator.reporter.fail(change.name.location, "'" + change.name.text + "' is given twice");
+      evaluator.reporter.fail(Code::T5, change.name.location, "'" + change.name.text + "' is given twice");
     value = valueOf(change, evaluator, scope);
   }
   return rule;
@@ -115,7 +115,8 @@ public:
       trained |= isTrained(i);
     auto last = std::find_if(rules.rbegin(), rules.rend(), [](const ParameterRule &rule) { return rule.freeze; });
     if (!trained && last != rules.rend())
-      reporter.error(last->location, "every parameter is frozen: nothing is trained", {"`freeze \"*\" except \"...\"` leaves some out"});
+      reporter.error(Code::T5, last->location, "every parameter is frozen: nothing is trained",
+                     {"`freeze \"*\" except \"...\"` leaves some out"});
     number(names, groups);
     chooseOptimizers(rules);
   }
@@ -150,16 +151,17 @@ private:
     const bool states = rule.freeze || rule.freezesStatistics;
     for (const ParameterPattern &pattern : rule.patterns)
       if (!mark(pattern, chosen, true, states))
-        reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter", helpFor(pattern.text));
+        reporter.error(Code::T5, pattern.location, "'" + pattern.text + "' matches no parameter", helpFor(pattern.text));
     for (const ParameterPattern &pattern : rule.except)
       if (!mark(pattern, chosen, false, states))
-        reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter that the rule is for", helpFor(pattern.text));
+        reporter.error(Code::T5, pattern.location, "'" + pattern.text + "' matches no parameter that the rule is for",
+                       helpFor(pattern.text));
     std::vector<size_t> result;
     for (size_t i = 0; i < chosen.size(); ++i)
       if (chosen[i])
         result.push_back(i);
     if (result.empty() && !rule.except.empty())
-      reporter.error(rule.location, "the rule is for no parameter: all that it names are excepted");
+      reporter.error(Code::T5, rule.location, "the rule is for no parameter: all that it names are excepted");
     return result;
   }
 
@@ -232,7 +234,7 @@ private:
       bool decays =
           std::any_of(declaration.parameters.begin(), declaration.parameters.end(), [](const auto &p) { return p.name.text == "decay"; });
       if (each.decay && !decays)
-        reporter.fail(ruleOfDecay(rules, i), "optimizer '" + declaration.name.text + "' has no decay", {"remove `decay`"});
+        reporter.fail(Code::T5, ruleOfDecay(rules, i), "optimizer '" + declaration.name.text + "' has no decay", {"remove `decay`"});
       std::pair<size_t, std::optional<double>> wanted(asked[i], each.decay);
       auto found = std::find(known.begin(), known.end(), wanted);
       each.optimizer = static_cast<size_t>(found - known.begin());
@@ -296,7 +298,7 @@ void checkFrozenStatistics(const std::vector<ParameterRule> &rules, const std::v
   for (const ParameterRule &rule : rules)
     if (rule.freezesStatistics &&
         std::none_of(paths.begin(), paths.end(), [&](const std::string &path) { return freezesStatistics(rule, path); }))
-      reporter.error(rule.location, "'statistics frozen' names no running mean of a 'batch_norm'",
+      reporter.error(Code::T5, rule.location, "'statistics frozen' names no running mean of a 'batch_norm'",
                      paths.empty() ? Helps{"the model has no 'batch_norm'"}
                                    : Helps{"the first one of the model is '" + paths.front() + "'"});
 }

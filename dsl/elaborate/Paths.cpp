@@ -10,7 +10,7 @@ std::string ModelElaborator::inBraces(Location at, const std::string &word, Scop
   const std::string what = "'{" + word + "}' in a path";
   Binding *found = scope.find(word);
   if (!found)
-    reporter.fail(at, what + ": there is no constant and no axis '" + word + "'",
+    reporter.fail(Code::L18, at, what + ": there is no constant and no axis '" + word + "'",
                   {"braces contain a constant, or an axis with a separate tensor for each index"});
   if (std::holds_alternative<Poison>(found->value))
     throw Stop{};
@@ -21,7 +21,8 @@ std::string ModelElaborator::inBraces(Location at, const std::string &word, Scop
   if (auto *axis = std::get_if<AxisValue>(&found->value); axis && axis->names.size() == 1 && axis->names[0] != "batch")
     return "{" + axis->names[0] + "}";
   const std::string value = isNumber(found->value) ? textOf(found->value) : kindOf(found->value);
-  reporter.error(at, what + " is " + value + ", it must be an integer from 0 on, a text or one axis", found->location, "declared here");
+  reporter.error(Code::L18, at, what + " is " + value + ", it must be an integer from 0 on, a text or one axis", found->location,
+                 "declared here");
   throw Stop{};
 }
 
@@ -44,7 +45,7 @@ std::string ModelElaborator::pathText(Location at, const std::string &written, S
   for (char c : words)
     good = good && (std::isalnum(static_cast<unsigned char>(c)) || std::string("_.-/:+").find(c) != std::string::npos);
   if (!good)
-    reporter.fail(at, "the path \"" + written + "\" must be names with points between them");
+    reporter.fail(Code::L18, at, "the path \"" + written + "\" must be names with points between them");
   return path;
 }
 
@@ -58,17 +59,18 @@ void ModelElaborator::checkIndexed(const Parameter &p, Location at) {
     return;
   const std::string axis = p.path.substr(open + 1, p.path.find('}', open) - open - 1);
   if (p.path.size() > longestIndexed)
-    reporter.fail(at, "the path has " + std::to_string(p.path.size()) + " characters, one with an axis in braces at most " +
-                          std::to_string(longestIndexed));
+    reporter.fail(Code::L18, at,
+                  "the path has " + std::to_string(p.path.size()) + " characters, one with an axis in braces at most " +
+                      std::to_string(longestIndexed));
   if (size_t second = p.path.find('{', open + 1); second != std::string::npos)
-    reporter.fail(at, "the path \"" + p.path + "\" has two axes in braces, a parameter has tensors for the indices of one");
+    reporter.fail(Code::L18, at, "the path \"" + p.path + "\" has two axes in braces, a parameter has tensors for the indices of one");
   size_t dim = 0;
   for (int merged : p.storedRank) {
     if (merged == 1 && p.type.axes[dim] == axis)
       return;
     dim += static_cast<size_t>(merged);
   }
-  reporter.fail(at,
+  reporter.fail(Code::L18, at,
                 "the path \"" + p.path + "\" stands for a tensor for each index of '" + axis + "', and the parameter, over " +
                     textOf(p.type.axes) + ", has no such dimension",
                 {contains(p.type.axes, axis) ? "write '" + axis + "' as a dimension of its own, outside of the inner list"

@@ -31,11 +31,12 @@ public:
     bool isCall = &callee != &source && source.suffixes.size() == 1 && source.suffixes[0].kind == ast::SuffixKind::Call;
     const std::vector<std::string> words = wordsFor(program::EnumValuesPictureStepKind());
     if (callee.kind != ast::ExpressionKind::Name || (&callee != &source && !isCall))
-      reporter.fail(source.location, "a step that prepares pictures is " + joined(words), {"as in `training: random_crop(pad = 4), flip`"});
+      reporter.fail(Code::T8, source.location, "a step that prepares pictures is " + joined(words),
+                    {"as in `training: random_crop(pad = 4), flip`"});
     std::optional<PictureStepKind> kind = program::valueOf<PictureStepKind>(callee.text);
     if (!kind) {
       Helps helps = didYouMean(callee.text, words);
-      reporter.fail(callee.location, "no step prepares pictures by '" + callee.text + "'",
+      reporter.fail(Code::T8, callee.location, "no step prepares pictures by '" + callee.text + "'",
                     helps.empty() ? Helps{"it is one of " + joined(words)} : helps);
     }
     step.kind = *kind;
@@ -69,7 +70,7 @@ private:
         if (const ast::Expression *value = argument(i))
           step.numbers.push_back(pixels(*value, i ? "the width" : "the height", 1));
       if (!argument(0) && argument(1))
-        reporter.fail(argument(1)->location, "'resize' has a width but no height",
+        reporter.fail(Code::T8, argument(1)->location, "'resize' has a width but no height",
                       {"one number is the length of the shorter side: resize(256)"});
       return interpolation(2);
     case PictureStepKind::CenterCrop:
@@ -84,7 +85,7 @@ private:
     case PictureStepKind::Flip:
       step.numbers = {argument(0) ? evaluator.number(*argument(0), scope, "the chance of a flip") : 0.5};
       if (!(step.numbers[0] >= 0 && step.numbers[0] <= 1))
-        reporter.fail(argument(0)->location, "the chance of a flip is " + textOf(step.numbers[0]) + ", it must be 0 to 1");
+        reporter.fail(Code::T8, argument(0)->location, "the chance of a flip is " + textOf(step.numbers[0]) + ", it must be 0 to 1");
       return;
     }
   }
@@ -95,8 +96,9 @@ private:
     constexpr int64_t most = 16384;
     int64_t value = evaluator.integer(e, scope, what);
     if (value < least || value > most)
-      reporter.fail(e.location, what + " is " + std::to_string(value) + ", it must be " + std::to_string(least) + " to " +
-                                    std::to_string(most) + " pixels");
+      reporter.fail(Code::T8, e.location,
+                    what + " is " + std::to_string(value) + ", it must be " + std::to_string(least) + " to " + std::to_string(most) +
+                        " pixels");
     return static_cast<double>(value);
   }
 
@@ -105,13 +107,14 @@ private:
     if (const ast::Expression *e = argument(index)) {
       bool isPair = (e->kind == ast::ExpressionKind::Tuple || e->kind == ast::ExpressionKind::List) && e->items.size() == 2;
       if (!isPair)
-        reporter.fail(e->location, "'" + name + "' must be two numbers, the least and the largest",
+        reporter.fail(Code::T8, e->location, "'" + name + "' must be two numbers, the least and the largest",
                       {"write " + name + " = (" + textOf(least) + ", " + textOf(most) + ")"});
       least = evaluator.number(*e->items[0], scope, "the least " + name);
       most = evaluator.number(*e->items[1], scope, "the largest " + name);
       if (!(least > 0 && least <= most && most <= largest))
-        reporter.fail(e->location, "'" + name + "' is " + textOf(least) + " to " + textOf(most) +
-                                       ", it must begin above 0, not fall, and end at " + textOf(largest) + " at most");
+        reporter.fail(Code::T8, e->location,
+                      "'" + name + "' is " + textOf(least) + " to " + textOf(most) + ", it must begin above 0, not fall, and end at " +
+                          textOf(largest) + " at most");
     }
     step.numbers.push_back(least), step.numbers.push_back(most);
   }
@@ -124,7 +127,7 @@ private:
     if (e->kind == ast::ExpressionKind::Name)
       found = program::valueOf<Interpolation>(e->text);
     if (!found)
-      reporter.fail(e->location, "unknown interpolation" + (e->kind == ast::ExpressionKind::Name ? " '" + e->text + "'" : ""),
+      reporter.fail(Code::T8, e->location, "unknown interpolation" + (e->kind == ast::ExpressionKind::Name ? " '" + e->text + "'" : ""),
                     {"it is one of " + joined(wordsFor(program::EnumValuesInterpolation()))});
     step.interpolation = *found;
   }
@@ -144,13 +147,13 @@ void elaborateSteps(const std::vector<ast::DataSteps> &clauses, Evaluator &evalu
   for (const ast::DataSteps &clause : clauses) {
     const std::string &word = clause.word.text;
     if (std::find(words.begin(), words.end(), word) == words.end())
-      evaluator.reporter.fail(clause.word.location, "a data block has no steps '" + word + ":'",
+      evaluator.reporter.fail(Code::T8, clause.word.location, "a data block has no steps '" + word + ":'",
                               {"steps that prepare pictures follow `pictures:`, or `training:` and `evaluation:`"});
     for (const ast::DataSteps &earlier : clauses) {
       if (&earlier == &clause)
         break;
       if (earlier.word.text == word || earlier.word.text == "pictures" || word == "pictures") {
-        evaluator.reporter.error(clause.word.location,
+        evaluator.reporter.error(Code::T8, clause.word.location,
                                  "the steps for " + (word == "pictures" ? earlier.word.text : word) + " are given twice",
                                  earlier.word.location, "first given here");
         throw Stop{};
@@ -159,7 +162,7 @@ void elaborateSteps(const std::vector<ast::DataSteps> &clauses, Evaluator &evalu
     for (const ast::ExpressionPtr &each : clause.steps) {
       PictureStep step = StepReader(*each, evaluator, scope).run();
       if (word != "training" && isRandom(step.kind))
-        evaluator.reporter.fail(step.location,
+        evaluator.reporter.fail(Code::T8, step.location,
                                 std::string("'") + wordOf(step.kind) + "' is random, but an evaluation uses the same pictures each time",
                                 {"write it after `training:`, and what evaluations use after `evaluation:`"});
       if (word != "evaluation")

@@ -11,9 +11,9 @@ using ast::Statement;
 void ModelElaborator::placeBlock(const Statement &s, const std::string &path) {
   constexpr size_t most = 100'000;
   if (blockPaths.size() >= most)
-    reporter.abort(s.location, "the model repeats more than " + std::to_string(most) + " blocks");
+    reporter.abort(Code::L3, s.location, "the model repeats more than " + std::to_string(most) + " blocks");
   auto refuse = [&](const std::pair<const std::string, const Statement *> &other) {
-    reporter.error(s.path ? s.path->location : s.name.location,
+    reporter.error(Code::L17, s.path ? s.path->location : s.name.location,
                    "the blocks of repeat '" + s.name.text + "' would have the path \"" + path + "\", which is within repeat '" +
                        other.second->name.text + "' at \"" + other.first + "\"",
                    other.second->name.location, "declared here", {"give it another path, with `as` or `under`"});
@@ -34,7 +34,7 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope, Body body) {
   const bool inner = body == Body::Repeat;
   for (const Repeat &r : model.repeats)
     if (!inner && r.label == s.name.text) {
-      reporter.error(s.name.location, "repeat '" + s.name.text + "' is declared twice", r.location, "first declared here");
+      reporter.error(Code::L17, s.name.location, "repeat '" + s.name.text + "' is declared twice", r.location, "first declared here");
       throw Stop{};
     }
   checkFresh(s.name, scope);
@@ -43,8 +43,9 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope, Body body) {
   int64_t count = integer(*s.value, scope, "the count of repeat '" + s.name.text + "'");
   const int64_t least = inner ? 0 : 1;
   if (count < least || count > most)
-    reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) + ", the " +
-                                         (count < least ? "smallest is " + std::to_string(least) : "largest is " + std::to_string(most)));
+    reporter.fail(Code::L17, s.value->location,
+                  "repeat '" + s.name.text + "' has count " + std::to_string(count) + ", the " +
+                      (count < least ? "smallest is " + std::to_string(least) : "largest is " + std::to_string(most)));
 
   const std::string outer = graph.path, number = s.index ? s.index->text : "";
   std::string path = (outer.empty() ? "" : outer + ".") + (s.path ? pathText(s.path->location, s.path->text, scope, number) : s.name.text);
@@ -52,7 +53,7 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope, Body body) {
   if (place == std::string::npos)
     place = path.size() + 1, path += ".{}";
   if (path.find("{}", place + 2) != std::string::npos)
-    reporter.fail(s.path->location, "the path \"" + s.path->text + "\" has the number of a block twice");
+    reporter.fail(Code::L17, s.path->location, "the path \"" + s.path->text + "\" has the number of a block twice");
   const Repeat made{s.name.text, path, model.blocks, static_cast<int>(count), s.name.location, inner ? openRepeat->name.text : ""};
   if (!inner)
     model.repeats.push_back(made);

@@ -73,13 +73,13 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
   const Model &made = graph.model;
   const std::string name = "model '" + model.name.text + "'";
   if (purpose == Purpose::Outputs && made.predictions.empty())
-    reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor to output"});
+    reporter.fail(Code::A16, model.name.location, name + " has no outputs", {"write `output NAME` for each tensor to output"});
   if (needsLoss(purpose) ? !made.losses.empty() : hasResults(made))
     return;
   Helps helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())
     helps.push_back("without a loss it cannot be trained, but evaluated for its outputs");
-  reporter.fail(model.name.location, name + " has no loss", helps);
+  reporter.fail(Code::A16, model.name.location, name + " has no loss", helps);
 }
 
 Helps ModelElaborator::declaredLater(const ast::Name &name) const {
@@ -110,14 +110,14 @@ void ModelElaborator::warnUnused() {
   graph.finish(unused, [&](const std::string &parameter) { return isKept(parameter); });
   for (const Node &node : graph.model.nodes)
     if (node.op != "parameter" && node.op != countingNode && !findNodeKind(node.op))
-      reporter.abort(node.location, "internal error: no operation makes '" + node.op + "'");
+      reporter.abort(Code::I1, node.location, "internal error: no operation makes '" + node.op + "'");
 }
 
 void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &scope, Body body) {
   for (const Statement &s : statements) {
     reporter.work(s.location);
     if (body == Body::Forward && result)
-      reporter.fail(s.location, "nothing can follow 'return'");
+      reporter.fail(Code::L14, s.location, "nothing can follow 'return'");
     try {
       statement(s, scope, body);
     } catch (const Stop &) {
@@ -133,7 +133,7 @@ void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &s
 void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   auto only = [&](bool allowed, const char *what, const char *where) {
     if (!allowed)
-      reporter.fail(s.location, std::string("'") + what + "' is allowed only " + where);
+      reporter.fail(Code::L14, s.location, std::string("'") + what + "' is allowed only " + where);
   };
   switch (s.kind) {
   case StatementKind::Axis:
@@ -240,7 +240,7 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
     }
     bool state = parameter && graph.model.parameters[parameter->index].untrained;
     const std::string kind = state ? "a state" : kindOf(old->value);
-    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kind, old->location, "declared here", helps);
+    reporter.error(Code::L6, name.location, "'" + name.text + "' is already declared, as " + kind, old->location, "declared here", helps);
     throw Stop{};
   }
 }
@@ -248,7 +248,7 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
 void ModelElaborator::checkNoForward(const std::vector<Statement> &statements, const char *of) {
   for (const Statement &inner : statements)
     if (inner.kind == StatementKind::Forward)
-      reporter.fail(inner.location, std::string("'forward' is allowed only in a layer, outside of ") + of);
+      reporter.fail(Code::L14, inner.location, std::string("'forward' is allowed only in a layer, outside of ") + of);
 }
 
 void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
@@ -279,12 +279,13 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
   const std::string &element = s.name.text;
   const std::optional<ElementType> values = inputType(element);
   if (!values)
-    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"the type of an input is " + joined(inputWords())});
+    reporter.fail(Code::A14, s.name.location, "unknown element type '" + element + "'",
+                  {"the type of an input is " + joined(inputWords())});
   AxisValue shape = s.shape->items.empty() ? AxisValue{} : std::get<AxisValue>(list(*s.shape, scope));
   if (shape.names.empty() || shape.names[0] != "batch") {
     AxisNames right = without(shape.names, {"batch"});
     right.insert(right.begin(), "batch");
-    reporter.fail(s.shape->location,
+    reporter.fail(Code::A14, s.shape->location,
                   "the first axis of an input must be 'batch', followed by the axes of a sample; this one is over " + textOf(shape.names),
                   {"write `" + element + textOf(right) + "`"});
   }
@@ -299,7 +300,7 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
 
 void ModelElaborator::checkTensorName(const ast::Name &name, const std::string &what) {
   if (name.text == "__metadata__") // of safetensors
-    reporter.fail(name.location, "no " + what + " can have the name '__metadata__': files with tensors describe themselves there",
+    reporter.fail(Code::L4, name.location, "no " + what + " can have the name '__metadata__': files with tensors describe themselves there",
                   {"give it another name"});
 }
 
@@ -314,7 +315,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
   for (const auto &dimension : s.shape->items) {
     AxisValue axis = axes(*dimension, scope, "a dimension of " + what + " '" + s.name.text + "'");
     if (contains(axis.names, "batch"))
-      reporter.fail(dimension->location, "a " + what + " cannot have the axis 'batch': it is the same for the whole batch");
+      reporter.fail(Code::A14, dimension->location, "a " + what + " cannot have the axis 'batch': it is the same for the whole batch");
     names.insert(names.end(), axis.names.begin(), axis.names.end());
     products.insert(products.end(), axis.products.begin(), axis.products.end());
     p.storedRank.push_back(static_cast<int>(axis.names.size()));
@@ -331,7 +332,7 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
       value.suffixes[0].kind == ast::SuffixKind::Call && !scope.find(value.items[0]->text))
     if (Library::FoundLayer found = Library::findLayer(file, value.items[0]->text); found.layer) {
       if (body == Body::Forward)
-        reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
+        reporter.fail(Code::L16, value.location, "a layer is made outside of forward, so that it has one set of parameters");
       // Checkpoints have their own words: a block's layer may hide a constant of the model.
       Binding *hidden = body == Body::Repeat && !scope.findHere(s.name.text) ? scope.find(s.name.text) : nullptr;
       const bool isPartOfBlock = s.path && s.path->text.empty() && !graph.path.empty(); // `as ""`
@@ -343,9 +344,9 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     }
   Value v = evaluate(value, scope);
   if (s.path)
-    reporter.fail(s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
+    reporter.fail(Code::L18, s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
   if (std::holds_alternative<Instance *>(v))
-    reporter.fail(value.location, "a layer cannot have a second name");
+    reporter.fail(Code::L18, value.location, "a layer cannot have a second name");
   Binding *old = scope.find(s.name.text);
   bool tensors = old && std::holds_alternative<TensorValue>(old->value) && std::holds_alternative<TensorValue>(v);
   if (!old)

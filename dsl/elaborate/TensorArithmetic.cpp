@@ -40,7 +40,8 @@ Value Applied::logic(const Value &left, const Value &right) const {
   for (const Value *side : {&left, &right}) {
     auto *tensor = tensorOf(*side);
     if (!std::holds_alternative<bool>(*side) && !(tensor && graph.isTruth(tensor->node)))
-      reporter.fail(at, sign() + " needs true or false on both sides, found " + (tensor ? described(tensor->node) : kindOf(*side)));
+      reporter.fail(Code::A6, at,
+                    sign() + " needs true or false on both sides, found " + (tensor ? described(tensor->node) : kindOf(*side)));
   }
   bool isAnd = op == Operator::And;
   for (auto [one, other] : {std::pair(&left, &right), std::pair(&right, &left)})
@@ -55,10 +56,10 @@ void Applied::checkKinds(const Value &left, const Value &right) const {
   auto *a = tensorOf(left), *b = tensorOf(right);
   for (const TensorValue *t : {a, b})
     if (t && graph.isTruth(t->node) && !(compares && a && b && graph.isTruth(a->node) && graph.isTruth(b->node)))
-      reporter.fail(at, sign() + " needs numbers, this one is " + described(t->node), {"write int(x), or float(x), for 0 and 1"});
+      reporter.fail(Code::A7, at, sign() + " needs numbers, this one is " + described(t->node), {"write int(x), or float(x), for 0 and 1"});
   if (a && b) {
     if (graph.isFloat(a->node) != graph.isFloat(b->node))
-      reporter.fail(at,
+      reporter.fail(Code::A7, at,
                     sign() + " needs integers or floats on both sides: the left one is " + described(a->node) + ", the right one " +
                         described(b->node),
                     {std::string("write float(...) around the ") + (graph.isFloat(a->node) ? "right" : "left") + " one"});
@@ -83,7 +84,7 @@ Value Applied::comparison(const Value &left, const Value &right) const {
 Value Applied::integers(const Value &left, const Value &right) const {
   bool divides = op == Operator::Divide || op == Operator::Modulo;
   if (auto *divisor = std::get_if<int64_t>(&right); divisor && *divisor == 0 && divides)
-    reporter.fail(at, "division of a tensor by zero");
+    reporter.fail(Code::L10, at, "division of a tensor by zero");
   static const char *const kinds[] = {"add", "sub", "mul", "div", "mod"};
   int a = nodeOf(graph, at, left, false), b = nodeOf(graph, at, right, false);
   return TensorValue{
@@ -97,7 +98,7 @@ Value Applied::floats(const Value &left, const Value &right) const {
     return TensorValue{add(names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {x, y}, graph.floating({}))};
   };
   if (op == Operator::Modulo)
-    reporter.fail(at, sign() + " is for integers, this is " + described(a ? a->node : b->node));
+    reporter.fail(Code::A7, at, sign() + " is for integers, this is " + described(a ? a->node : b->node));
   if (a && b)
     return both(a->node, b->node);
   int x = a ? a->node : b->node;
@@ -126,7 +127,7 @@ Value Applied::floats(const Value &left, const Value &right) const {
   }
   if (a) {
     if (number == 0)
-      reporter.fail(at, "division of a tensor by zero");
+      reporter.fail(Code::L10, at, "division of a tensor by zero");
     return TensorValue{scale(x, 1 / number)};
   }
   return both(nodeOf(graph, at, left, true), x);
@@ -167,7 +168,7 @@ AxisNames unionOf(const Graph &graph, std::vector<int> nodes) {
 void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::string &what, int beside, const Value &number) {
   if (graph.isFloat(beside)) {
     if (std::string wrong = beyondFloat32(toDouble(number)); !wrong.empty())
-      reporter.fail(at, what + " has " + wrong);
+      reporter.fail(Code::A7, at, what + " has " + wrong);
     return;
   }
   auto *whole = std::get_if<int64_t>(&number);
@@ -175,17 +176,17 @@ void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::st
   if (!whole && shown.find_first_of(".en") == std::string::npos)
     shown += ".0";
   if (!whole)
-    reporter.fail(at, what + " has " + shown + ", which is not an integer, with " + describedTensor(graph, beside),
+    reporter.fail(Code::A7, at, what + " has " + shown + ", which is not an integer, with " + describedTensor(graph, beside),
                   {"write float(x) to compute with floats"});
   if (*whole < INT32_MIN || *whole > INT32_MAX)
-    reporter.fail(at, what + " has " + textOf(number) + " beside " + describedTensor(graph, beside) + ", which holds 32 bits");
+    reporter.fail(Code::A7, at, what + " has " + textOf(number) + " beside " + describedTensor(graph, beside) + ", which holds 32 bits");
 }
 
 void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, const Value &number, bool floats) {
   if (std::string wrong = floats ? beyondFloat32(toDouble(number)) : ""; !wrong.empty())
-    reporter.fail(at, what + " has " + wrong);
+    reporter.fail(Code::A7, at, what + " has " + wrong);
   if (auto *whole = std::get_if<int64_t>(&number); whole && !floats && (*whole < INT32_MIN || *whole > INT32_MAX))
-    reporter.fail(at, what + " has " + textOf(number) + ", and integers of tensors have 32 bits");
+    reporter.fail(Code::A7, at, what + " has " + textOf(number) + ", and integers of tensors have 32 bits");
 }
 
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats) {
@@ -205,7 +206,7 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
     return applied.logic(left, right);
   auto *a = tensorOf(left), *b = tensorOf(right);
   if ((!a && !isNumber(left)) || (!b && !isNumber(right)))
-    reporter.fail(at, applied.sign() + " cannot combine " + kindOf(left) + " and " + kindOf(right));
+    reporter.fail(Code::A7, at, applied.sign() + " cannot combine " + kindOf(left) + " and " + kindOf(right));
   if (op < Operator::Add)
     return applied.comparison(left, right);
   applied.checkKinds(left, right);
@@ -214,7 +215,7 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
 
 Value tensorNegation(Graph &graph, Reporter &reporter, Location at, int node) {
   if (!graph.isTruth(node))
-    reporter.fail(at, "the operand of 'not' must be a bool tensor, this is " + describedTensor(graph, node),
+    reporter.fail(Code::A6, at, "the operand of 'not' must be a bool tensor, this is " + describedTensor(graph, node),
                   {graph.isFloat(node) ? "a comparison makes one: x > 0" : "write x == 0 for an integer tensor"});
   int zero = nodeOf(graph, at, int64_t{0}, false);
   return TensorValue{graph.add(at, "compare", {node, zero}, Graph::truths(graph.type(node).axes), {{"relation", std::string("equal")}})};

@@ -54,8 +54,8 @@ DataFormat textFormat(const ast::DataFile &file, Reporter &reporter) {
   if (format && program::hasTexts(*format))
     return *format;
   if (file.format)
-    reporter.fail(file.format->location, "unknown kind of texts '" + word + "'", {"it is one of csv, tsv, jsonl or lines"});
-  reporter.fail(file.path.location, "the format of '" + file.path.text + "' is missing",
+    reporter.fail(Code::T11, file.format->location, "unknown kind of texts '" + word + "'", {"it is one of csv, tsv, jsonl or lines"});
+  reporter.fail(Code::T11, file.path.location, "the format of '" + file.path.text + "' is missing",
                 {"write `as csv`, `as tsv`, `as jsonl` or `as lines` after it"});
 }
 
@@ -64,7 +64,7 @@ TextFeed TextFeedReader::run(const ast::DataFeed &from, const Node *node) {
   std::optional<TextFeedKind> kind = callee ? program::valueOf<TextFeedKind>(callee->text) : std::nullopt;
   if (!kind) {
     Helps helps = callee ? didYouMean(callee->text, feedWords()) : Helps();
-    reporter.fail(from.value ? from.value->location : from.input.location,
+    reporter.fail(Code::T11, from.value ? from.value->location : from.input.location,
                   "an input of a file of texts takes " + joined({"encode(...)", "valid(...)", "segment(...)", "class(...)", "number(...)"}),
                   helps.empty() ? Helps{"write `" + from.input.text + " = encode(\"COLUMN\", tokenizer = \"FOLDER\")` or `" +
                                         from.input.text + " = class(\"COLUMN\")`"}
@@ -106,13 +106,14 @@ void TextFeedReader::tokens(const std::vector<const ast::Argument *> &given, Tex
     Value text = evaluator.evaluate(value, scope);
     auto *path = std::get_if<std::string>(&text);
     if (!path || path->empty())
-      reporter.fail(value.location, "a tokenizer is a folder in quotes, a file of one, or \"bytes\"");
+      reporter.fail(Code::T11, value.location, "a tokenizer is a folder in quotes, a file of one, or \"bytes\"");
     feed.tokenizer = *path == "bytes" ? *path : found({*path, value.location});
   }
   if (given[3]) {
     feed.padding = evaluator.integer(*given[3]->value, scope, "the padding");
     if (*feed.padding < 0 || *feed.padding > INT32_MAX)
-      reporter.fail(given[3]->value->location, "the padding is " + std::to_string(*feed.padding) + ", it must be the number of a token");
+      reporter.fail(Code::T11, given[3]->value->location,
+                    "the padding is " + std::to_string(*feed.padding) + ", it must be the number of a token");
   }
   if (given[4])
     feed.skipsEmpty = evaluator.truth(*given[4]->value, scope, "skip_empty");
@@ -124,7 +125,7 @@ void TextFeedReader::described(const ast::Expression &of, const std::string &wor
     return each.input.text == of.text && callee && callee->text == wordOf(TextFeedKind::Tokens);
   };
   if (of.kind != ast::ExpressionKind::Name || std::none_of(group.feeds.begin(), group.feeds.end(), isTokens))
-    reporter.fail(of.location, "'" + word + "' needs the input that encode(...) of this file feeds");
+    reporter.fail(Code::T11, of.location, "'" + word + "' needs the input that encode(...) of this file feeds");
   feed.of = of.text;
 }
 
@@ -146,10 +147,10 @@ void TextFeedReader::column(const ast::Expression &from, TextFeed &feed) {
   auto *name = std::get_if<std::string>(&value);
   auto *place = std::get_if<int64_t>(&value);
   if ((!name && !place) || (name && name->empty()) || (place && (*place < 1 || *place > mostColumns)))
-    reporter.fail(from.location, "a column is its name in quotes, or its number from 1 in a file without names",
+    reporter.fail(Code::T11, from.location, "a column is its name in quotes, or its number from 1 in a file without names",
                   {"write \"NAME\", as the file's first line has it"});
   if (numbered.value_or(place != nullptr) != (place != nullptr))
-    reporter.fail(from.location, "some columns of this file have names, others numbers",
+    reporter.fail(Code::T11, from.location, "some columns of this file have names, others numbers",
                   {"with names the first line of the file has them; with numbers it is the first row"});
   numbered = feed.numbered = place != nullptr;
   feed.columns.push_back(name ? *name : std::to_string(*place));
@@ -162,19 +163,19 @@ void TextFeedReader::columnsOf(const ast::Expression &from, TextFeed &feed) {
   for (const ast::ExpressionPtr &each : from.items)
     column(*each, feed);
   if (feed.columns.empty())
-    reporter.fail(from.location, "'number' needs at least one column");
+    reporter.fail(Code::T11, from.location, "'number' needs at least one column");
 }
 
 void TextFeedReader::names(const ast::Expression &from, TextFeed &feed) {
   Value value = evaluator.evaluate(from, scope);
   auto *list = std::get_if<TextList>(&value);
   if (!list || list->empty())
-    reporter.fail(from.location, "the names of classes are texts in a list",
+    reporter.fail(Code::T11, from.location, "the names of classes are texts in a list",
                   {"write [\"negative\", \"positive\"], in the order of their numbers"});
   std::set<std::string> seen;
   for (const std::string &name : *list)
     if (name.empty() || !seen.insert(name).second)
-      reporter.fail(from.location, name.empty() ? "a class has an empty name" : "class '" + name + "' is named twice");
+      reporter.fail(Code::T11, from.location, name.empty() ? "a class has an empty name" : "class '" + name + "' is named twice");
   feed.names = *list;
 }
 
@@ -185,14 +186,15 @@ void TextFeedReader::checkInput(const ast::DataFeed &from, const Node &node, con
     over += (over.empty() ? "" : ", ") + axis;
   const bool isNumber = isInteger(node.type.element);
   if (!isNumber && (feed.kind == TextFeedKind::Tokens || feed.kind == TextFeedKind::Segment || feed.kind == TextFeedKind::Class))
-    reporter.fail(from.input.location, "input '" + from.input.text + "' has floats, but " + wordOf(feed.kind) + "(...) feeds integers",
+    reporter.fail(Code::T11, from.input.location,
+                  "input '" + from.input.text + "' has floats, but " + wordOf(feed.kind) + "(...) feeds integers",
                   feed.kind == TextFeedKind::Class ? Helps{"number(\"COLUMN\") feeds floats"} : Helps());
   if (feed.kind == TextFeedKind::Tokens || describesTokens(feed.kind)) {
     if (axes.size() != 2)
-      reporter.fail(from.input.location,
+      reporter.fail(Code::T11, from.input.location,
                     "tokens feed inputs over 'batch' and one axis, the sequence; '" + from.input.text + "' is over [" + over + "]");
   } else if (feed.kind == TextFeedKind::Class ? axes.size() != 1 : axes.size() > 2) {
-    reporter.fail(from.input.location,
+    reporter.fail(Code::T11, from.input.location,
                   "a class is one number for each sample, and numbers fill at most one axis; '" + from.input.text + "' is over [" + over +
                       "]",
                   {"declare it over [batch]"});

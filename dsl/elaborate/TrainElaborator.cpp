@@ -24,11 +24,11 @@ public:
     std::map<std::string, const ast::Expression *> values;
     for (const ast::Setting &s : source.settings) {
       if (s.name.text == "freeze")
-        reporter.error(s.name.location, "what is frozen is called by paths in quotes", {"write `freeze \"encoder.*\"`"});
+        reporter.error(Code::T1, s.name.location, "what is frozen is called by paths in quotes", {"write `freeze \"encoder.*\"`"});
       else if (std::find(trainSettings.begin(), trainSettings.end(), s.name.text) == trainSettings.end())
-        reporter.error(s.name.location, "a train block has no '" + s.name.text + "'", unknownHelp(s.name.text));
+        reporter.error(Code::T1, s.name.location, "a train block has no '" + s.name.text + "'", unknownHelp(s.name.text));
       else if (!values.insert({s.name.text, s.value.get()}).second)
-        reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
+        reporter.error(Code::T1, s.name.location, "'" + s.name.text + "' is given twice");
     }
     for (const char *key : {"batch", "clip", "seed", "epochs"})
       if (const Setting *s = settings.find(key))
@@ -61,12 +61,12 @@ private:
 
   void batch(const ast::Expression *e) {
     if (!e && impliedBatch == 0)
-      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no batch",
+      reporter.fail(Code::T1, source.name.location, "train block '" + source.name.text + "' has no batch",
                     {"write `batch 32`, or give a plan with `micro` and `accumulate`, from which it follows"});
     result.train.batchFollows = !e;
     int64_t value = e ? evaluator.integer(*e, scope, "the batch") : impliedBatch;
     if (value < 1 || value > INT32_MAX)
-      reporter.fail(e ? e->location : source.name.location,
+      reporter.fail(Code::T1, e ? e->location : source.name.location,
                     "the batch is " + std::to_string(value) + ", it must be 1 to " + std::to_string(INT32_MAX));
     result.train.batch = value;
     if (e)
@@ -78,7 +78,8 @@ private:
       return;
     double value = evaluator.number(*e, scope, "the largest norm");
     if (!(value > 0))
-      reporter.fail(e->location, "the largest norm is " + textOf(value) + ", it must be above 0", {"write `clip none` for no clipping"});
+      reporter.fail(Code::T1, e->location, "the largest norm is " + textOf(value) + ", it must be above 0",
+                    {"write `clip none` for no clipping"});
     result.train.clip = value;
   }
 
@@ -87,7 +88,7 @@ private:
       return;
     int64_t value = evaluator.integer(*e, scope, "the seed");
     if (value < 0)
-      reporter.fail(e->location, "the seed is " + std::to_string(value) + ", it must not be negative");
+      reporter.fail(Code::T1, e->location, "the seed is " + std::to_string(value) + ", it must not be negative");
     result.train.seed = static_cast<uint64_t>(value);
   }
 
@@ -96,13 +97,13 @@ private:
       return;
     double value = evaluator.number(*e, scope, "the number of epochs");
     if (!(value > 0))
-      reporter.fail(e->location, "the number of epochs is " + textOf(value) + ", it must be above 0");
+      reporter.fail(Code::T1, e->location, "the number of epochs is " + textOf(value) + ", it must be above 0");
     result.train.epochs = value;
   }
 
   void optimizer(const ast::Expression *e) {
     if (!e)
-      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no optimizer",
+      reporter.fail(Code::T1, source.name.location, "train block '" + source.name.text + "' has no optimizer",
                     {"write `optimizer AdamW(lr = 3e-4)`"});
     result.calls = {readOptimizerCall(*e, known, &settings, result.train.batch, evaluator, scope)};
     result.train.optimizers = {elaborateOptimizer(result.calls.front(), {}, damped, reporter)};

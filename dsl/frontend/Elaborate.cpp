@@ -98,7 +98,7 @@ private:
         known.push_back(machineTypes[other]);
     std::string help = known.empty() ? "its file needs `product`, `attention` and `attention_grad` of that type"
                                      : "it has those of " + joined(known, "and") + ": `compute " + known.front() + "`";
-    reporter.error(plan.location,
+    reporter.error(Code::M5, plan.location,
                    std::string("the plan computes in ") + machineTypes[type] + ", of which machine '" + machine.name + "' lacks figures",
                    {help});
   }
@@ -109,7 +109,7 @@ private:
     for (const MeshAxis &axis : plan.mesh)
       ranks *= axis.size;
     if (isUneven(machine) && ranks > places)
-      reporter.error(plan.location,
+      reporter.error(Code::M2, plan.location,
                      "the plan has " + std::to_string(ranks) + " ranks, the hosts of machine '" + machine.name + "' hold " +
                          std::to_string(places),
                      {"a smaller mesh, or more hosts in the machine's file"});
@@ -138,11 +138,11 @@ private:
       Helps helps = didYouMean(*name, names);
       if (helps.empty())
         helps.push_back(names.empty() ? std::string("there is none") : "there is " + joined(names));
-      reporter.fail(there, std::string("unknown ") + what + " '" + *name + "'", helps);
+      reporter.fail(Code::L15, there, std::string("unknown ") + what + " '" + *name + "'", helps);
     }
     Found<T> own = preferOwn(all, root);
     if (own.size() > 1)
-      reporter.fail(own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
+      reporter.fail(Code::L15, own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
                     {"choose one with " + nameOf(option, "NAME")});
     return own.empty() ? nullptr : own[0].first;
   }
@@ -154,7 +154,7 @@ private:
     auto checkFor = [&](const auto &declarations) {
       for (const auto &d : declarations)
         if (!d.model.text.empty() && std::find(names.begin(), names.end(), d.model.text) == names.end())
-          reporter.error(d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
+          reporter.error(Code::L15, d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
     };
     checkFor(root->tree->trains);
     checkFor(root->tree->plans);
@@ -164,7 +164,8 @@ private:
     if (diagnostics.hasErrors())
       throw Stop{};
     if (list.empty())
-      reporter.fail({root->tree->index, 1, 1, 1}, sources.text(root->tree->index).empty() ? "the file is empty" : "the file has no model",
+      reporter.fail(Code::L15, {root->tree->index, 1, 1, 1},
+                    sources.text(root->tree->index).empty() ? "the file is empty" : "the file has no model",
                     {"write `model Name(...) { ... }`, or import one: `import \"gpt2\"`"});
     auto narrow = [&](const auto &declarations, const std::optional<std::string> &name) {
       Found<ast::Block> fit = filter(all, [&](const auto &m) {
@@ -178,7 +179,7 @@ private:
     narrow(allPlans, options.plan);
     narrow(trains, options.train);
     if (list.size() > 1)
-      reporter.fail(list[1].first->name.location, "more than one model: " + joined(namesOf(list), "and"),
+      reporter.fail(Code::L15, list[1].first->name.location, "more than one model: " + joined(namesOf(list), "and"),
                     {"choose one by a plan or a train block for it"});
     std::tie(model, modelFile) = list[0];
   }
@@ -189,7 +190,7 @@ private:
     if (!asked) {
       Found<ast::Data> own = preferOwn(all, root);
       if (own.size() > 1)
-        reporter.fail(own[1].first->name.location, "more than one data block: " + joined(namesOf(own), "and"),
+        reporter.fail(Code::L15, own[1].first->name.location, "more than one data block: " + joined(namesOf(own), "and"),
                       {"choose one with " + nameOf(engine::Option::Setting, "data=NAME")});
       data = own.empty() ? nullptr : own[0].first;
       return;
@@ -203,7 +204,8 @@ private:
       return;
     names.push_back("none");
     Helps helps = didYouMean(name, names);
-    reporter.fail(asked->value->location, "unknown data block '" + name + "'", helps.empty() ? Helps{"there is " + joined(names)} : helps);
+    reporter.fail(Code::L15, asked->value->location, "unknown data block '" + name + "'",
+                  helps.empty() ? Helps{"there is " + joined(names)} : helps);
   }
 
   /// Leaves the plans that the model can have: its own, and those without `for`. Of these only the ones that the model's file or the first
@@ -241,7 +243,7 @@ private:
     choosePlans();
     train = pick<ast::Train>("train block", engine::Option::Train, options.train, filter(trains, ofModel));
     if (!train && needsLoss(options.purpose))
-      reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
+      reporter.error(Code::L15, model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
       config =
@@ -367,7 +369,7 @@ private:
     for (const auto &[name, at] : leaveOutMixed(made))
       reporter.warning(at, name + " is left out of the evaluation: it is computed from several samples together");
     if (!hasResults(made) && !options.damped)
-      reporter.error(model->name.location, "nothing of model '" + made.name + "' can be evaluated");
+      reporter.error(Code::A16, model->name.location, "nothing of model '" + made.name + "' can be evaluated");
   }
 
   /// Takes the place of the train block that a model lacks: a setting gives the batch, the other settings of train blocks have no effect.
@@ -380,7 +382,7 @@ private:
     const Setting *batch = settings.find("batch");
     result.train.batch = batch ? evaluator.integer(*batch->value, none, "the batch") : 1;
     if (batch && (result.train.batch < 1 || result.train.batch > INT32_MAX))
-      reporter.fail(batch->value->location,
+      reporter.fail(Code::T1, batch->value->location,
                     "the batch is " + std::to_string(result.train.batch) + ", it must be 1 to " + std::to_string(INT32_MAX));
     for (const char *other : {"clip", "seed"})
       settings.accept(other);

@@ -147,7 +147,7 @@ public:
         if (!model && block.name.text == family->model.text)
           model = &block;
     if (!model)
-      reporter.error(family->model.location, "unknown model '" + family->model.text + "'");
+      reporter.error(Code::L20, family->model.location, "unknown model '" + family->model.text + "'");
     else
       lines = familyLines(reporter, *family, *model);
     return !diagnostics.hasErrors();

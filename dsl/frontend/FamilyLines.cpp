@@ -34,23 +34,23 @@ private:
     auto found = std::find(words.begin(), words.end(), rule.word.text);
     if (found == words.end()) {
       Helps helps = didYouMean(rule.word.text, words);
-      reporter.fail(rule.word.location, "a family has no '" + rule.word.text + "'",
+      reporter.fail(Code::L20, rule.word.location, "a family has no '" + rule.word.text + "'",
                     helps.empty() ? Helps{"it has " + joined(words, "and")} : helps);
     }
     auto word = static_cast<FamilyWord>(found - words.begin());
     bool valued = word == FamilyWord::Take || word == FamilyWord::Must;
     bool isName = rule.value && rule.value->kind == ast::ExpressionKind::Name;
     if ((rule.value != nullptr) != valued || (rule.otherwise && word != FamilyWord::Take) || (word == FamilyWord::Take && !isName))
-      reporter.fail(rule.word.location, "'" + rule.word.text + "' is written in another way",
+      reporter.fail(Code::L20, rule.word.location, "'" + rule.word.text + "' is written in another way",
                     {std::string("write ") + forms[static_cast<int>(word)]});
     if (word == FamilyWord::Take)
       checkConstant(rule.value->location, rule.value->text);
     if (!rule.values.empty() && word != FamilyWord::Class)
-      reporter.fail(rule.values.front().name.location, "only a class has constants", {std::string("write ") + forms[0]});
+      reporter.fail(Code::L20, rule.values.front().name.location, "only a class has constants", {std::string("write ") + forms[0]});
     for (const ast::Item &item : rule.values) {
       checkConstant(item.name.location, item.name.text);
       if (!item.value)
-        reporter.fail(item.name.location, "class \"" + rule.keys.front().text + "\" gives no value to '" + item.name.text + "'",
+        reporter.fail(Code::L20, item.name.location, "class \"" + rule.keys.front().text + "\" gives no value to '" + item.name.text + "'",
                       {"write " + item.name.text + " = ..."});
     }
     if (word != FamilyWord::Class)
@@ -64,17 +64,17 @@ private:
     for (const ast::Item &constant : model.parameters)
       constants.push_back(constant.name.text);
     if (std::find(constants.begin(), constants.end(), name) == constants.end())
-      reporter.fail(at, "model '" + model.name.text + "' has no constant '" + name + "'", didYouMean(name, constants));
+      reporter.fail(Code::L20, at, "model '" + model.name.text + "' has no constant '" + name + "'", didYouMean(name, constants));
   }
 
   void checkKey(const ast::Name &key, FamilyWord word) {
     auto stars = std::count(key.text.begin(), key.text.end(), '*');
     if (key.text.empty() || stars > (word == FamilyWord::Skip ? 1 : 0))
-      reporter.fail(key.location, "\"" + key.text + "\" is no key of a configuration",
+      reporter.fail(Code::L20, key.location, "\"" + key.text + "\" is no key of a configuration",
                     {"a key is a name; that of 'skip' may have one '*'"});
     for (const auto &[before, other] : keys)
       if (matchesName(before->text, key.text) && !(word == FamilyWord::Must && other == FamilyWord::Take))
-        reporter.error(key.location, "the key \"" + key.text + "\" has a line already", before->location, "it is here",
+        reporter.error(Code::L20, key.location, "the key \"" + key.text + "\" has a line already", before->location, "it is here",
                        {"remove one of them"});
     keys.emplace_back(&key, word);
   }

@@ -61,7 +61,7 @@ public:
       }
     for (const ast::HostKind &kind : source.kinds)
       if (!kind.machine)
-        reporter.error(kind.hosts.location, "'" + kind.hosts.text + "' is outside any group of figures",
+        reporter.error(Code::M5, kind.hosts.location, "'" + kind.hosts.text + "' is outside any group of figures",
                        {"write it as `GROUP { " + kind.hosts.text + " ... }`, or a kind of hosts as `hosts N of \"NAME\"`"});
     if (reporter.errorCount() == before)
       reportMissing();
@@ -74,24 +74,25 @@ private:
   void read(const ast::FigureGroup &group) {
     const std::string &name = group.name.text;
     if (machine.kind == MachineKind::Device && name == "processor")
-      reporter.fail(group.name.location, "a machine has a processor or devices, this one has both",
+      reporter.fail(Code::M5, group.name.location, "a machine has a processor or devices, this one has both",
                     {"ranks of `device` have one each, those of `processor` share its cores"});
     Words groups = distinct(figures, &Figure::group), types = distinct(figures, &Figure::type, name);
     if (types.empty() && isUneven)
-      reporter.fail(group.name.location, "a machine of several kinds of hosts has no figures of '" + name + "' of its own",
+      reporter.fail(Code::M5, group.name.location, "a machine of several kinds of hosts has no figures of '" + name + "' of its own",
                     {"they are those of its kinds; it has `link cluster { ... }`, which joins hosts of different kinds"});
     if (types.empty())
-      reporter.fail(group.name.location, "a machine has no figures of '" + name + "'",
+      reporter.fail(Code::M5, group.name.location, "a machine has no figures of '" + name + "'",
                     orElse(didYouMean(name, groups), "it has figures of " + joined(groups, "and")));
     bool typed = !types.front().empty();
     std::string what = name == "link" ? "level" : "element type", example = name == "link" ? "host" : "f32";
     if (typed && !group.type)
-      reporter.fail(group.name.location, "figures of '" + name + "' are those of " + (name == "link" ? "a " : "an ") + what,
+      reporter.fail(Code::M5, group.name.location, "figures of '" + name + "' are those of " + (name == "link" ? "a " : "an ") + what,
                     {"write `" + name + " " + example + " { ... }`; there are " + joined(types, "and")});
     if (!typed && group.type)
-      reporter.fail(group.type->location, "there is one group of figures of '" + name + "'", {"write `" + name + " { ... }`"});
+      reporter.fail(Code::M5, group.type->location, "there is one group of figures of '" + name + "'", {"write `" + name + " { ... }`"});
     if (typed && std::find(types.begin(), types.end(), group.type->text) == types.end())
-      reporter.fail(group.type->location, "a machine has no figures of '" + name + "' for the " + what + " '" + group.type->text + "'",
+      reporter.fail(Code::M5, group.type->location,
+                    "a machine has no figures of '" + name + "' for the " + what + " '" + group.type->text + "'",
                     orElse(didYouMean(group.type->text, types), "it has those of " + joined(types, "and")));
     for (const ast::Quantity &figure : group.figures)
       try {
@@ -107,11 +108,11 @@ private:
     });
     if (figure == figures.end()) {
       Words names = distinct(figures, &Figure::name, group.name.text, group.type ? group.type->text : "");
-      reporter.fail(quantity.what.location, "unknown figure '" + name + "' of '" + group.name.text + "'",
+      reporter.fail(Code::M5, quantity.what.location, "unknown figure '" + name + "' of '" + group.name.text + "'",
                     orElse(didYouMean(name, names), "it has " + joined(names, "and")));
     }
     if (auto [first, isNew] = seen.insert({figure->path(), quantity.what.location}); !isNew) {
-      reporter.error(quantity.what.location, "figure '" + figure->path() + "' is given twice", first->second, "first given here");
+      reporter.error(Code::M5, quantity.what.location, "figure '" + figure->path() + "' is given twice", first->second, "first given here");
       throw Stop{};
     }
     const std::vector<FigureUnit> &units = unitsOf(figure->kind);
@@ -121,7 +122,7 @@ private:
       for (const FigureUnit &one : units)
         words.push_back(one.word);
       reporter.fail(
-          quantity.unit.location,
+          Code::M5, quantity.unit.location,
           "'" + figure->path() + "' is " + describe(figure->kind) + ", which '" + quantity.unit.text + "' is no unit of",
           orElse(didYouMean(quantity.unit.text, words), words.size() == 1 ? "write it in " + words[0] : "it is in " + joined(words)));
     }
@@ -130,17 +131,17 @@ private:
                    figure->kind == FigureKind::Hosts;
     std::string text = "'" + figure->path() + "' is " + textOf(number) + " " + unit->word;
     if (isCount && (number < 1 || number != std::floor(number) || number > 1 << 20))
-      reporter.fail(quantity.value->location, text + ", it must be a whole number from 1 to " + std::to_string(1 << 20));
+      reporter.fail(Code::M5, quantity.value->location, text + ", it must be a whole number from 1 to " + std::to_string(1 << 20));
     if (number < 0 || (number == 0 && !figure->mayBeZero))
-      reporter.fail(quantity.value->location, text + ", it must " + (figure->mayBeZero ? "not be negative" : "be above 0"));
+      reporter.fail(Code::M5, quantity.value->location, text + ", it must " + (figure->mayBeZero ? "not be negative" : "be above 0"));
     if (figure->kind == FigureKind::Share && number > 100)
-      reporter.fail(quantity.value->location, text + ", it must be 0 to 100 %");
+      reporter.fail(Code::M5, quantity.value->location, text + ", it must be 0 to 100 %");
     // Beyond, sums of times are no numbers any more.
     bool isRate = figure->kind == FigureKind::Bandwidth || figure->kind == FigureKind::Rate;
     double least = isRate ? 1 : 0, most = figure->kind == FigureKind::Seconds ? 1e6 : figure->kind == FigureKind::Rate ? 1e24 : 1e18;
     *figure->value = number * unit->factor;
     if (number != 0 && (*figure->value < least || *figure->value > most))
-      reporter.fail(quantity.value->location,
+      reporter.fail(Code::M5, quantity.value->location,
                     text + ", it must be from " + std::string(isRate ? "1" : "0") + " to " + textOf(most) + " " + unitOf(figure->kind));
   }
 
@@ -173,7 +174,7 @@ private:
       missing.push_back(counted(static_cast<int64_t>(others), "more figure"));
     }
     if (!missing.empty())
-      reporter.error(source.name.location, "machine '" + machine.name + "' lacks " + joined(missing, "and"), {example});
+      reporter.error(Code::M5, source.name.location, "machine '" + machine.name + "' lacks " + joined(missing, "and"), {example});
   }
 
   const ast::Machine &source;
@@ -197,11 +198,11 @@ public:
       return machine;
     std::vector<HostKind> kinds;
     if (source.kinds.size() == 1)
-      reporter.error(source.kinds[0].hosts.location, "machine '" + source.name.text + "' has one kind of hosts",
+      reporter.error(Code::M5, source.kinds[0].hosts.location, "machine '" + source.name.text + "' has one kind of hosts",
                      {"name it after " + nameOf(engine::Option::Machine) + ", with " + nameOf(engine::Option::Hosts) +
                       "; several lines `hosts N of \"NAME\"` make a machine of several kinds"});
     if (source.kinds.size() > mostKinds) {
-      reporter.error(source.kinds[mostKinds].hosts.location,
+      reporter.error(Code::M5, source.kinds[mostKinds].hosts.location,
                      "machine '" + source.name.text + "' has more than " + std::to_string(mostKinds) + " kinds of hosts");
       return std::nullopt;
     }
@@ -233,20 +234,20 @@ private:
     if (tree.machines.size() == 1)
       return &tree.machines[0];
     if (tree.machines.empty())
-      reporter.error({index, 1, 1, 1}, "the file has no machine", {"`npar machine measure -o FILE` writes one"});
+      reporter.error(Code::M5, {index, 1, 1, 1}, "the file has no machine", {"`npar machine measure -o FILE` writes one"});
     else
-      reporter.error(tree.machines[1].name.location, "a file of a machine declares one, this is another", tree.machines[0].name.location,
-                     "the first one");
+      reporter.error(Code::M5, tree.machines[1].name.location, "a file of a machine declares one, this is another",
+                     tree.machines[0].name.location, "the first one");
     return nullptr;
   }
 
   HostKind read(const ast::HostKind &source) {
     if (source.hosts.text != "hosts" || source.of.text != "of")
-      reporter.fail((source.hosts.text != "hosts" ? source.hosts : source.of).location,
+      reporter.fail(Code::M5, (source.hosts.text != "hosts" ? source.hosts : source.of).location,
                     "expected `hosts N of \"NAME\"`, found '" + source.hosts.text + " " + source.count->text + " " + source.of.text + "'");
     double hosts = valueOf(*source.count);
     if (hosts < 1 || hosts > mostHosts || hosts != std::floor(hosts))
-      reporter.fail(source.count->location,
+      reporter.fail(Code::M5, source.count->location,
                     "'hosts' is " + source.count->text + ", it must be a whole number from 1 to " + std::to_string(mostHosts));
     return {source.machine->text, static_cast<int64_t>(hosts), machineNamed(*source.machine)};
   }
@@ -262,12 +263,13 @@ private:
     if (!source)
       throw Stop{};
     if (namesKinds(*source))
-      reporter.fail(name.location, "'" + name.text + "' is a machine of several kinds of hosts itself", {"name its kinds here"});
+      reporter.fail(Code::M5, name.location, "'" + name.text + "' is a machine of several kinds of hosts itself", {"name its kinds here"});
     std::optional<Machine> machine = MachineReader(*source, reporter).run();
     if (!machine)
       throw Stop{};
     if (machine->kind != MachineKind::Device)
-      reporter.fail(name.location, "'" + name.text + "' has a processor, whose cores its ranks share; kinds of hosts have devices");
+      reporter.fail(Code::M5, name.location,
+                    "'" + name.text + "' has a processor, whose cores its ranks share; kinds of hosts have devices");
     return *machine;
   }
 
@@ -287,7 +289,7 @@ private:
     }
     std::sort(known.begin(), known.end());
     reporter.fail(
-        name.location, "no machine \"" + name.text + "\": no such file in this file's folder",
+        Code::M5, name.location, "no machine \"" + name.text + "\": no such file in this file's folder",
         orElse(didYouMean(name.text, known), known.empty() ? "the standard library is not there" : "there are " + joined(known, "and")));
   }
 

@@ -93,7 +93,7 @@ void ExpressionBuilder::refuseUnits(const ast::Expression &call) {
   for (const ast::Suffix &suffix : call.suffixes)
     for (const ast::Argument &argument : suffix.arguments)
       if (!argument.unit.text.empty() && !isRate)
-        diagnostics.error(argument.unit.location,
+        diagnostics.error(Code::T4, argument.unit.location,
                           "'" + argument.unit.text +
                               "' is a unit of lengths in learning rates, such as `cosine(1e-3, warmup = 0.1 epochs)`");
 }
@@ -113,7 +113,7 @@ ast::Suffix ExpressionBuilder::suffix(Grammar::SuffixContext *context) {
     if (parts.size() == 2) {
       ast::ExpressionPtr left = expression(parts[0]);
       if (left->kind != ast::ExpressionKind::Name)
-        diagnostics.error(left->location, "expected the name of an argument before '='");
+        diagnostics.error(Code::L2, left->location, "expected the name of an argument before '='");
       a.name = {left->text, left->location};
     }
     a.value = expression(parts.back());
@@ -155,11 +155,13 @@ void ExpressionBuilder::number(ast::Expression &e) {
   bool integer = e.text.find_first_of(".eE") == std::string::npos;
   e.kind = integer ? ast::ExpressionKind::Integer : ast::ExpressionKind::Number;
   if (integer && e.text.size() > 1 && e.text[0] == '0')
-    diagnostics.error(e.location, "number '" + e.text.substr(0, 40) + "' begins with 0, which would be octal elsewhere: write it without");
+    diagnostics.error(Code::L10, e.location,
+                      "number '" + e.text.substr(0, 40) + "' begins with 0, which would be octal elsewhere: write it without");
   auto parsed = integer ? std::from_chars(begin, end, e.integer) : std::from_chars(begin, end, e.number);
   if (parsed.ec != std::errc())
-    diagnostics.error(e.location, "number '" + e.text.substr(0, 40) + "' is out of range" +
-                                      (integer ? ", integers end at 9223372036854775807" : ", numbers end at 1.8e308"));
+    diagnostics.error(Code::L10, e.location,
+                      "number '" + e.text.substr(0, 40) + "' is out of range" +
+                          (integer ? ", integers end at 9223372036854775807" : ", numbers end at 1.8e308"));
 }
 
 std::vector<ast::Item> ExpressionBuilder::parameters(Grammar::ParametersContext *context) {

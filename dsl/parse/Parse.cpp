@@ -5,11 +5,13 @@
 #include "dsl/parse/PlanBuilder.h"
 #include "dsl/parse/StatementBuilder.h"
 #include "dsl/parse/SyntaxErrors.h"
+#include "dsl/parse/TextTokens.h"
 #include "dsl/parse/TrainBuilder.h"
 
 #include "NparLexer.h"
 
 #include <functional>
+#include <set>
 
 namespace npar::dsl {
 namespace {
@@ -118,9 +120,9 @@ bool checkTokens(uint32_t file, antlr4::CommonTokenStream &tokens, Diagnostics &
   size_t errors = 0;
   for (antlr4::Token *t : tokens.getTokens()) {
     if (t->getType() == NparLexer::OPEN_STRING)
-      diagnostics.error(placeOf(file, t), "a text without its closing quote '\"'");
+      diagnostics.error(Code::L2, placeOf(file, t), "a text without its closing quote '\"'");
     else if (t->getType() == NparLexer::UNKNOWN)
-      explainPower(diagnostics.error(placeOf(file, t), "unexpected character '" + t->getText() + "'"), t->getText());
+      explainPower(diagnostics.error(Code::L2, placeOf(file, t), "unexpected character '" + t->getText() + "'"), t->getText());
     else
       continue;
     if (++errors == mostSyntaxErrors)
@@ -129,9 +131,9 @@ bool checkTokens(uint32_t file, antlr4::CommonTokenStream &tokens, Diagnostics &
   return errors == 0;
 }
 
-/// Runs `parse` on the source's text from `offset`; it gets parser and builder and is called only for clean tokens.
+/// Runs `parse` on the source's text from `offset`; it gets parser, builder and tokens, and is called only for clean tokens.
 bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostics &diagnostics,
-                const std::function<void(Grammar &, FileBuilder &)> &parse) {
+                const std::function<void(Grammar &, FileBuilder &, antlr4::CommonTokenStream &)> &parse) {
   if (!checkText(file, sources, diagnostics))
     return false;
   size_t before = diagnostics.errorCount();
@@ -147,15 +149,76 @@ bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostic
   SyntaxErrors listener(file, offset > 0 ? "setting" : "file", diagnostics);
   parser.addErrorListener(&listener);
   FileBuilder builder(file, diagnostics);
-  parse(parser, builder);
+  parse(parser, builder, tokens);
   return diagnostics.errorCount() == before;
+}
+
+using Part = TextToken::Part;
+
+/// The rules whose first tokens begin an item of a block.
+bool isItem(size_t rule) {
+  static const std::set<size_t> rules = {
+      Grammar::RuleDeclaration, Grammar::RuleTrainItem,      Grammar::RuleGroupChange, Grammar::RuleOptimizerItem, Grammar::RuleFamilyRule,
+      Grammar::RuleHostKind,    Grammar::RuleFigureGroup,    Grammar::RuleFigure,      Grammar::RuleDataItem,      Grammar::RuleStatement,
+      Grammar::RulePlanItem,    Grammar::RuleCheckpointRule, Grammar::RulePlacingRule, Grammar::RuleStoreRule};
+  return rules.count(rule) != 0;
+}
+
+/// The part of a sign or a bracket that is a child of `parent`.
+Part partOf(const std::string &text, antlr4::ParserRuleContext *parent) {
+  size_t rule = parent->getRuleIndex();
+  auto isOneOf = [&](std::initializer_list<size_t> rules) { return std::find(rules.begin(), rules.end(), rule) != rules.end(); };
+  if (text == "." || (text == "/" && isOneOf({Grammar::RuleFigureUnit, Grammar::RuleFigure})))
+    return Part::Joint;
+  if (text == "-" && isOneOf({Grammar::RuleUnary, Grammar::RuleHostKind, Grammar::RuleFigure}))
+    return Part::Sign;
+  bool isOpen = text == "(" || text == "[";
+  if (isOpen && isOneOf({Grammar::RuleSuffix, Grammar::RuleParameters, Grammar::RuleForwardStatement, Grammar::RuleUpdateItem,
+                         Grammar::RuleSchedule, Grammar::RuleRepeatStatement}))
+    return Part::Glued;
+  auto *around = dynamic_cast<antlr4::ParserRuleContext *>(parent->parent);
+  if (isOpen && rule == Grammar::RuleList && around && around->getRuleIndex() == Grammar::RuleInputStatement)
+    return Part::Glued; // `f32[batch]`
+  return Part::Plain;
+}
+
+/// Sets the parts of the tokens below a context.
+void setParts(antlr4::ParserRuleContext *context, std::vector<Part> &parts) {
+  bool ofUpdate = false; // within the braces of an optimizer's `update`, which holds assignments
+  for (antlr4::tree::ParseTree *child : context->children) {
+    if (auto *inner = dynamic_cast<antlr4::ParserRuleContext *>(child)) {
+      setParts(inner, parts);
+      if (isItem(inner->getRuleIndex()) || (ofUpdate && inner->getRuleIndex() == Grammar::RuleName))
+        parts[inner->start->getTokenIndex()] = Part::Item;
+    } else if (auto *leaf = dynamic_cast<antlr4::tree::TerminalNode *>(child)) {
+      antlr4::Token *token = leaf->getSymbol();
+      ofUpdate |= token->getText() == "{" && context->getRuleIndex() == Grammar::RuleUpdateItem;
+      parts[token->getTokenIndex()] = partOf(token->getText(), context);
+    }
+  }
 }
 
 } // namespace
 
+std::optional<std::vector<TextToken>> readTokens(uint32_t file, const Sources &sources, Diagnostics &diagnostics) {
+  std::vector<TextToken> result;
+  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &, antlr4::CommonTokenStream &tokens) {
+    auto *tree = parser.file();
+    if (parser.getNumberOfSyntaxErrors() != 0)
+      return;
+    std::vector<Part> parts(tokens.size(), Part::Plain);
+    setParts(tree, parts);
+    for (antlr4::Token *token : tokens.getTokens())
+      if (token->getType() != antlr4::Token::EOF)
+        result.push_back({token->getText(), token->getLine(), token->getCharPositionInLine(),
+                          token->getType() == NparLexer::COMMENT ? Part::Comment : parts[token->getTokenIndex()]});
+  });
+  return good ? std::optional(std::move(result)) : std::nullopt;
+}
+
 std::unique_ptr<ast::File> parseFile(uint32_t file, const Sources &sources, Diagnostics &diagnostics) {
   auto result = std::make_unique<ast::File>();
-  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder) {
+  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder, antlr4::CommonTokenStream &) {
     auto *tree = parser.file();
     if (parser.getNumberOfSyntaxErrors() == 0)
       *result = builder.build(tree);
@@ -165,7 +228,7 @@ std::unique_ptr<ast::File> parseFile(uint32_t file, const Sources &sources, Diag
 
 ast::ExpressionPtr parseExpression(uint32_t file, size_t offset, const Sources &sources, Diagnostics &diagnostics) {
   ast::ExpressionPtr result;
-  bool good = withParser(file, offset, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder) {
+  bool good = withParser(file, offset, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder, antlr4::CommonTokenStream &) {
     auto *tree = parser.expressionOnly();
     if (parser.getNumberOfSyntaxErrors() == 0)
       result = builder.expression(tree->expression());

@@ -8,7 +8,7 @@ bool readText(const std::string &path, uint32_t &index, const std::string &name,
   auto refuse = [&](const std::string &why) {
     if (from.line == 0)
       from.file = sources.add(name, "");
-    diagnostics.error(from, why);
+    diagnostics.error(Code::L1, from, why);
     return false;
   };
   std::string why;

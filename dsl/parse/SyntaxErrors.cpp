@@ -140,7 +140,7 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
     expected.insert(literal.empty() ? type == -1 ? "<EOF>" : parser->getVocabulary().getSymbolicName(type) : literal);
   }
   bool end = token->getType() == antlr4::Token::EOF;
-  Diagnostic &error = diagnostics.error(placeOf(file, token), describeSyntaxError(expected, end ? "" : token->getText(), whole));
+  Diagnostic &error = diagnostics.error(Code::L2, placeOf(file, token), describeSyntaxError(expected, end ? "" : token->getText(), whole));
   const Tokens tokens = tokensOf(parser);
   auto index = static_cast<size_t>(std::find(tokens.begin(), tokens.end(), token) - tokens.begin());
   if (index == tokens.size()) // a token that the parser has made up

@@ -35,7 +35,7 @@ bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics) 
     if (length == 0 || (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
       static const char digits[] = "0123456789abcdef";
       std::string byte = {'0', 'x', digits[c >> 4], digits[c & 15]};
-      diagnostics.error({file, 0, 0, 1}, "this is binary data, not text: byte " + byte + " at offset " + std::to_string(i));
+      diagnostics.error(Code::L1, {file, 0, 0, 1}, "this is binary data, not text: byte " + byte + " at offset " + std::to_string(i));
       return false;
     }
     if (c == '\n') {
@@ -52,7 +52,7 @@ bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics) 
     else if (!comment && !string) {
       if (c == '(' || c == '[' || c == '{') {
         if (++depth > maximumNesting) {
-          diagnostics.error(at, "parentheses, brackets and braces nest deeper than " + std::to_string(maximumNesting))
+          diagnostics.error(Code::L3, at, "parentheses, brackets and braces nest deeper than " + std::to_string(maximumNesting))
               .help(at, "give names to the inner parts");
           return false;
         }

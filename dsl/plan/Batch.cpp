@@ -15,7 +15,8 @@ Accumulation readAccumulation(const ast::Expression *value, PlanText &text) {
       accumulation.at = value->location;
       int64_t given = text.evaluator.integer(*value, text.scope, "'accumulate'");
       if (given < 1 || given > INT32_MAX)
-        text.reporter.fail(value->location, "'accumulate' is " + std::to_string(given) + ", it must be 1 to " + std::to_string(INT32_MAX));
+        text.reporter.fail(Code::P10, value->location,
+                           "'accumulate' is " + std::to_string(given) + ", it must be 1 to " + std::to_string(INT32_MAX));
       accumulation.size = given;
     }
   } catch (const Stop &) {
@@ -38,12 +39,13 @@ MicroSize readMicro(const ast::Expression *value, const ast::Plan *source, Micro
       micro.at = value->location;
       if (int64_t given = micro.size; given < 1 || given > INT32_MAX) {
         micro.size = 1;
-        text.reporter.fail(value->location, "'micro' is " + std::to_string(given) + ", it must be 1 to " + std::to_string(INT32_MAX));
+        text.reporter.fail(Code::P10, value->location,
+                           "'micro' is " + std::to_string(given) + ", it must be 1 to " + std::to_string(INT32_MAX));
       }
     } else if (accumulation.size > 0) {
       micro = {0, accumulation.at};
     } else if (source) {
-      text.reporter.fail(source->name.location, "plan '" + source->name.text + "' has no micro",
+      text.reporter.fail(Code::P10, source->name.location, "plan '" + source->name.text + "' has no micro",
                          {"write `micro 1`: sequences per rank and micro-batch"});
     }
   } catch (const Stop &) {
@@ -102,7 +104,7 @@ void reportContradiction(const DataParallel &data, const MicroSize &micro, const
   if (batch % perMicro == 0)
     helps.push_back("or micro = " + std::to_string(batch / perMicro));
   helps.push_back("or leave out `batch`, `micro` or `accumulate`: it follows from the others");
-  reporter.error(accumulation.at,
+  reporter.error(Code::P10, accumulation.at,
                  "batch " + std::to_string(batch) + " is not " +
                      productText(data, {{"micro", micro.size}, {"accumulate", accumulation.size}}),
                  global.at, "the batch is given here", helps);
@@ -117,7 +119,7 @@ Division divideBatch(const DataParallel &data, const MicroSize &micro, const Acc
     const int64_t unit = D * accumulation.size;
     if (batch % unit == 0)
       return {batch / unit, accumulation.size};
-    reporter.error(global.at,
+    reporter.error(Code::P10, global.at,
                    "batch " + std::to_string(batch) + " is not divisible by " + productText(data, {{"accumulate", accumulation.size}}),
                    accumulation.at, "micro-batches per training step", nearestBatches(batch, unit));
     return {};
@@ -132,8 +134,9 @@ Division divideBatch(const DataParallel &data, const MicroSize &micro, const Acc
   Helps helps = nearestBatches(batch, unit);
   if (batch % D == 0)
     helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, std::min(micro.size, batch / D)));
-  reporter.error(global.at, "batch " + std::to_string(batch) + " is not divisible by " + productText(data, {{"micro", micro.size}}),
-                 micro.at, "micro is the number of sequences per rank and micro-batch", helps);
+  reporter.error(Code::P10, global.at,
+                 "batch " + std::to_string(batch) + " is not divisible by " + productText(data, {{"micro", micro.size}}), micro.at,
+                 "micro is the number of sequences per rank and micro-batch", helps);
   return {micro.size, 1};
 }
 

@@ -12,12 +12,12 @@ ExpertBuffer readExpertBuffer(const ast::Plan &source, PlanText &text) {
   try {
     for (const ast::Setting &each : source.expertBuffers) {
       if (&each != &source.expertBuffers.front())
-        text.reporter.fail(each.name.location, "'experts buffer' is given twice");
+        text.reporter.fail(Code::M10, each.name.location, "'experts buffer' is given twice");
       if (std::holds_alternative<None>(text.evaluator.evaluate(*each.value, text.scope)))
         continue;
       double size = text.evaluator.number(*each.value, text.scope, "'experts buffer'");
       if (!(size > 0) || !std::isfinite(size))
-        text.reporter.fail(each.value->location, "'experts buffer' is " + textOf(size) + ", it must be above 0",
+        text.reporter.fail(Code::M10, each.value->location, "'experts buffer' is " + textOf(size) + ", it must be above 0",
                            {"write `experts buffer 1.5` to reserve 1.5 times the rows of a balanced load, or `none` for the worst case"});
       buffer.size = size;
       buffer.at = each.name.location;
@@ -40,7 +40,7 @@ void checkExpertBuffer(const ExpertBuffer &buffer, const std::vector<PlanRule> &
     if (isGeneral)
       reporter.warning(buffer.at, "'experts buffer' has no effect: " + reason);
     else
-      reporter.error(buffer.at, "nothing to reserve: " + reason, {"remove `experts buffer`"});
+      reporter.error(Code::M10, buffer.at, "nothing to reserve: " + reason, {"remove `experts buffer`"});
     return;
   }
   bool areShared = std::any_of(rules.begin(), rules.end(), [&](const PlanRule &each) {

@@ -25,7 +25,7 @@ public:
     else
       take(source.order, result.order);
     if (word && source.order.size() > 1)
-      reporter.fail(source.order[1].location,
+      reporter.fail(Code::M8, source.order[1].location,
                     "'" + result.order[0] + "' orders all mesh axes: '" + source.order[1].text + "' cannot follow it",
                     {"write `place " + result.order[0] + "`, or mesh axes alone"});
     take(source.inside, result.inside);
@@ -42,15 +42,16 @@ private:
   void take(const std::vector<ast::Name> &names, std::vector<std::string> &list) {
     for (const ast::Name &name : names) {
       if (!findMesh(mesh, name.text) && isPlaceWord(name.text))
-        reporter.fail(name.location, "'" + name.text + "' orders all mesh axes and must be the only word",
+        reporter.fail(Code::M8, name.location, "'" + name.text + "' orders all mesh axes and must be the only word",
                       {"write `place " + name.text + "`, or mesh axes alone"});
       if (!findMesh(mesh, name.text)) {
         Helps helps = didYouMean(name.text, {"cluster", "spread"});
-        reporter.fail(name.location, "unknown mesh axis '" + name.text + "'", helps.empty() ? meshHelps(mesh, name.text) : helps);
+        reporter.fail(Code::M1, name.location, "unknown mesh axis '" + name.text + "'", helps.empty() ? meshHelps(mesh, name.text) : helps);
       }
       auto same = std::find_if(taken.begin(), taken.end(), [&](const ast::Name *other) { return other->text == name.text; });
       if (same != taken.end()) {
-        reporter.error(name.location, "mesh axis '" + name.text + "' is given twice in 'place'", (*same)->location, "first named here");
+        reporter.error(Code::M8, name.location, "mesh axis '" + name.text + "' is given twice in 'place'", (*same)->location,
+                       "first named here");
         throw Stop{};
       }
       taken.push_back(&name);
@@ -65,7 +66,7 @@ private:
         continue;
       result.order.push_back(axis.name);
       if (axis.size > 1) {
-        reporter.error(source.location, "'place' leaves out mesh axis '" + axis.name + "' of size " + std::to_string(axis.size),
+        reporter.error(Code::M8, source.location, "'place' leaves out mesh axis '" + axis.name + "' of size " + std::to_string(axis.size),
                        axis.location, "declared here", {"name every axis, the slowest first, or write `place cluster` or `place spread`"});
         throw Stop{};
       }
@@ -80,7 +81,7 @@ std::optional<HostOrder> readHostOrder(const ast::Plan &source, const std::vecto
     return std::nullopt;
   try {
     if (source.places.size() > 1) {
-      reporter.error(source.places[1].location, "'place' is given twice", source.places[0].location, "first given here");
+      reporter.error(Code::M8, source.places[1].location, "'place' is given twice", source.places[0].location, "first given here");
       return std::nullopt;
     }
     return HostOrderReader(mesh, reporter).read(source.places[0]);

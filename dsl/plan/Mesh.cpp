@@ -31,7 +31,7 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
   constexpr size_t mostAxes = 16;
   for (const ast::Item &item : source.mesh) {
     if (mesh.size() >= mostAxes) {
-      reporter.error(item.name.location, "the mesh has more than " + std::to_string(mostAxes) + " axes");
+      reporter.error(Code::L3, item.name.location, "the mesh has more than " + std::to_string(mostAxes) + " axes");
       break;
     }
     const std::string &name = item.name.text;
@@ -39,11 +39,11 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
     Location at = item.value ? item.value->location : item.name.location;
     try {
       if (const MeshAxis *old = findMesh(mesh, name)) {
-        reporter.error(item.name.location, "mesh axis '" + name + "' is declared twice", old->location, "first declared here");
+        reporter.error(Code::L6, item.name.location, "mesh axis '" + name + "' is declared twice", old->location, "first declared here");
         continue;
       }
       if (name == "none")
-        reporter.fail(item.name.location, "'none' cannot name a mesh axis: a rule `-> none` means no splitting");
+        reporter.fail(Code::L4, item.name.location, "'none' cannot name a mesh axis: a rule `-> none` means no splitting");
       const std::string what = "the size of mesh axis '" + name + "'";
       if (const Setting *s = text.settings.find("mesh." + name)) {
         at = s->value->location;
@@ -52,7 +52,7 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
         auto *size = constant ? std::get_if<int64_t>(&constant->value) : nullptr;
         const Setting *other = size && *size != axis.size ? text.settings.find(name) : nullptr;
         if (other)
-          reporter.fail(other->keyLocation,
+          reporter.fail(Code::M1, other->keyLocation,
                         "settings '" + name + "' = " + std::to_string(*size) + " and 'mesh." + name + "' = " + std::to_string(axis.size) +
                             " give mesh axis '" + name + "' two sizes",
                         {"leave one of them out"});
@@ -61,20 +61,20 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
       } else {
         Binding *constant = text.scope.find(name);
         if (!constant)
-          reporter.fail(item.name.location, "mesh axis '" + name + "' has no size and there is no constant '" + name + "'",
+          reporter.fail(Code::M1, item.name.location, "mesh axis '" + name + "' has no size and there is no constant '" + name + "'",
                         {"write `mesh " + name + " = ...`"});
         if (std::holds_alternative<Poison>(constant->value))
           throw Stop{};
         auto *size = std::get_if<int64_t>(&constant->value);
         if (!size)
-          reporter.fail(item.name.location, what + " must be an integer, constant '" + name + "' is " + textOf(constant->value));
+          reporter.fail(Code::M1, item.name.location, what + " must be an integer, constant '" + name + "' is " + textOf(constant->value));
         axis.size = *size;
       }
       if (axis.size < 1)
-        reporter.fail(at, what + " is " + std::to_string(axis.size) + ", the smallest is 1");
+        reporter.fail(Code::M1, at, what + " is " + std::to_string(axis.size) + ", the smallest is 1");
       if (__builtin_mul_overflow(world, axis.size, &world) || world > most) {
         world = 0; // reported once
-        reporter.fail(at, "the mesh has more than " + std::to_string(most) + " ranks");
+        reporter.fail(Code::L3, at, "the mesh has more than " + std::to_string(most) + " ranks");
       }
     } catch (const Stop &) {
       axis.size = 1;

@@ -43,20 +43,27 @@ void PipelineCheck::join(const std::vector<PlanRule> &rules) {
 
 void PipelineCheck::joinRepeat(const PlanRule &e, const Repeat &repeat) {
   if (e.rule.mesh.size() != 1)
-    return reporter.error(e.axisAt, "repeat '" + repeat.label + "' needs exactly one mesh axis for its stages, this rule has " +
-                                        std::to_string(e.rule.mesh.size()));
+    return reporter.error(Code::P9, e.axisAt,
+                          "repeat '" + repeat.label + "' needs exactly one mesh axis for its stages, this rule has " +
+                              std::to_string(e.rule.mesh.size()));
   const std::string &name = e.rule.mesh[0];
   if (!e.rule.by.empty())
-    return reporter.error(e.schedule->at, "'by " + e.schedule->name + "' is a way of attention, '" + repeat.label + "' is a repeat",
+    return reporter.error(Code::P9, e.schedule->at,
+                          "'by " + e.schedule->name + "' is a way of attention, '" + repeat.label + "' is a repeat",
                           {"a schedule is meant here, such as `by 1f1b`"});
   if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
-    reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
+    reporter.error(Code::P9,
+                   e.rule.pad          ? e.padAt
+                   : e.rule.op.empty() ? e.layerAt
+                                       : e.opAt,
+                   "the rule of a repeat cannot be padded or narrowed");
   if (pipeline && pipeline->mesh != name)
     return reporter.error(
-        e.axisAt, "repeat '" + repeat.label + "' goes to mesh axis '" + name + "', the pipeline is over '" + pipeline->mesh + "'",
+        Code::P9, e.axisAt, "repeat '" + repeat.label + "' goes to mesh axis '" + name + "', the pipeline is over '" + pipeline->mesh + "'",
         pipeline->location, "the pipeline starts here", {"write one rule: " + pipeline->repeats[0] + ", " + repeat.label + " -> " + name});
   if (pipeline && e.source != first && (e.schedule || !e.counts.empty() || e.live > 0))
-    return reporter.error(e.schedule          ? e.schedule->at
+    return reporter.error(Code::P9,
+                          e.schedule          ? e.schedule->at
                           : !e.counts.empty() ? e.source->stages->location
                                               : e.source->live->location,
                           "the pipeline over '" + name + "' has one schedule, one limit and one list of stages", pipeline->location,
@@ -84,8 +91,9 @@ void PipelineCheck::checkStageAxis(const std::vector<PlanRule> &rules) {
   for (const PlanRule &each : rules) {
     const Rule &r = each.rule;
     if (each.enabled && !findRepeat(model, r.axis) && stages().size > 1 && std::find(r.mesh.begin(), r.mesh.end(), name) != r.mesh.end())
-      reporter.error(r.location, "mesh axis '" + name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
-                     pipeline->location, "the pipeline is here");
+      reporter.error(Code::P9, r.location,
+                     "mesh axis '" + name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'", pipeline->location,
+                     "the pipeline is here");
   }
 }
 
@@ -97,7 +105,7 @@ void PipelineCheck::checkWhole() {
     labels += (labels.empty() ? "" : ", ") + repeat.label;
   for (const Repeat &repeat : model.repeats)
     if (std::find(pipeline->repeats.begin(), pipeline->repeats.end(), repeat.label) == pipeline->repeats.end())
-      reporter.error(pipeline->location,
+      reporter.error(Code::P9, pipeline->location,
                      "the pipeline over '" + pipeline->mesh + "' has the blocks of repeat '" + pipeline->repeats[0] +
                          "' and not those of repeat '" + repeat.label + "', which are in the same chain",
                      repeat.location, "declared here", {"write one rule: " + labels + " -> " + pipeline->mesh});
@@ -110,20 +118,21 @@ void PipelineCheck::readSchedule() {
   const std::string &text = sources.text(index);
   ScheduleText read = schedules.read(text);
   for (const ScheduleTextError &error : read.errors)
-    reporter.error({index, error.row, error.column, error.length}, error.reason, chosen->at, "the plan takes its schedule from this file",
-                   error.ofCommunication ? Helps{"npar makes the communications itself: a file with compute actions alone is enough"}
-                                         : Helps{});
+    reporter.error(
+        Code::M11, {index, error.row, error.column, error.length}, error.reason, chosen->at, "the plan takes its schedule from this file",
+        error.ofCommunication ? Helps{"npar makes the communications itself: a file with compute actions alone is enough"} : Helps{});
   if (!read.errors.empty())
     return;
   auto numbers = [](int64_t stages, int64_t micros) { return counted(stages, "stage") + " and " + counted(micros, "micro-batch", "es"); };
   if (read.stages != stages().size || read.micros != microCount)
-    reporter.error(chosen->at,
+    reporter.error(Code::M11, chosen->at,
                    "schedule \"" + chosen->name + "\" is for " + numbers(read.stages, read.micros) + ", the plan has " +
                        numbers(stages().size, microCount),
                    stages().location, originOfNumbers());
   else if (chosen->chunks != 0 && chosen->chunks != read.chunks)
-    reporter.error(chosen->at, "schedule \"" + chosen->name + "\" has " + counted(read.chunks, "chunk") + " per stage, not " +
-                                   std::to_string(chosen->chunks));
+    reporter.error(Code::M11, chosen->at,
+                   "schedule \"" + chosen->name + "\" has " + counted(read.chunks, "chunk") + " per stage, not " +
+                       std::to_string(chosen->chunks));
   else if (read.communications > 0)
     reporter.warning(chosen->at, "schedule \"" + chosen->name + "\" gives " + counted(read.communications, "communication") +
                                      ": they are checked, but the program is executed by npar's own order of communications");
@@ -136,7 +145,7 @@ void PipelineCheck::checkMicros() {
   const KnownSchedule *kind = schedules.find(pipeline->schedule);
   int64_t needed = kind ? kind->microsPerStage * stages().size : 0;
   if (microCount < needed)
-    reporter.error(chosen ? chosen->at : pipeline->location,
+    reporter.error(Code::P9, chosen ? chosen->at : pipeline->location,
                    "schedule '" + kind->name + "' needs at least " + std::to_string(needed) + " micro-batches for " +
                        counted(stages().size, "stage") + ", not " + std::to_string(microCount),
                    stages().location, originOfNumbers());
@@ -157,18 +166,19 @@ void PipelineCheck::checkCounts() {
   int64_t chunks = this->chunks(), parts = stages().size * chunks, sum = 0;
   std::string needs = counted(stages().size, "stage") + (chunks > 1 ? " of " + counted(chunks, "chunk") : "");
   if (static_cast<int64_t>(counts.size()) != parts)
-    return reporter.error(pipeline->countsAt, "the list has " + counted(counts.size(), "number") + ", the pipeline has " + needs,
+    return reporter.error(Code::P9, pipeline->countsAt, "the list has " + counted(counts.size(), "number") + ", the pipeline has " + needs,
                           stages().location, "stages are mesh axis '" + stages().name + "' of size " + std::to_string(stages().size),
                           {"one number per " + std::string(chunks > 1 ? "chunk, along the chain of blocks" : "stage")});
   for (int64_t count : counts)
     sum += count;
   if (sum != blocks)
-    return reporter.error(pipeline->countsAt, "the stages hold " + counted(sum, "block") + ", the model repeats " + std::to_string(blocks),
+    return reporter.error(Code::P9, pipeline->countsAt,
+                          "the stages hold " + counted(sum, "block") + ", the model repeats " + std::to_string(blocks),
                           {sum < blocks ? std::to_string(blocks - sum) + " more must go to some stage"
                                         : std::to_string(sum - blocks) + " must be taken from some stage"});
   for (size_t i = 1; i + 1 < counts.size(); ++i)
     if (counts[i] == 0)
-      return reporter.error(pipeline->countsAt, "part " + std::to_string(i) + " of the chain has no block and nothing else to do",
+      return reporter.error(Code::P9, pipeline->countsAt, "part " + std::to_string(i) + " of the chain has no block and nothing else to do",
                             {"only the first part (what comes before the blocks) and the last (what comes after) may have none"});
 }
 
@@ -184,7 +194,7 @@ void PipelineCheck::checkBlocks() {
   bool fewerStages = blocks / chunks > 0 && pipeline->path.empty();
   Helps helps{"set " + (fewerStages ? stages().name + " to at most " + std::to_string(blocks / chunks) + ", or " : std::string()) +
               "the count of repeat '" + pipeline->repeats[0] + "' to at least " + std::to_string(needed)};
-  reporter.error(pipeline->location, message, stages().location,
+  reporter.error(Code::P9, pipeline->location, message, stages().location,
                  "mesh axis '" + stages().name + "' of size " + std::to_string(stages().size), helps);
 }
 

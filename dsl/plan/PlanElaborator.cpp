@@ -104,7 +104,7 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
   if (source)
     for (const ast::Setting &s : source->settings) {
       if (s.name.text == "bucket") {
-        reporter.error(s.name.location, "'bucket' needs a size and its unit",
+        reporter.error(Code::M3, s.name.location, "'bucket' needs a size and its unit",
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
       } else if (std::find(planSettings.begin(), planSettings.end(), s.name.text) == planSettings.end()) {
         Helps helps;
@@ -112,9 +112,9 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
           helps.push_back("write it after `compute`, with a ',' in between: `compute bf16, gradients f32`");
         else
           helps = unknownHelp(s.name.text);
-        reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
+        reporter.error(Code::M3, s.name.location, "a plan has no '" + s.name.text + "'", helps);
       } else if (!values.insert({s.name.text, s.value.get()}).second) {
-        reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
+        reporter.error(Code::M3, s.name.location, "'" + s.name.text + "' is given twice");
       }
     }
   for (const std::string &key : planSettings)
@@ -192,11 +192,11 @@ void PlanElaborator::fitPattern(const PlanRule &rule, const Model &model, std::v
   if (fitted.size() != before || isGeneral)
     return;
   if (leftOut.empty())
-    reporter.error(rule.axisAt, "model '" + model.name + "' has no axis whose name matches \"" + rule.rule.axis + '"',
+    reporter.error(Code::M4, rule.axisAt, "model '" + model.name + "' has no axis whose name matches \"" + rule.rule.axis + '"',
                    {"'*' stands for any text: \"row*\" is every axis whose name begins with 'row'"});
   else
     reporter.error(
-        rule.axisAt, '"' + rule.rule.axis + "\" matches only " + joined(leftOut, "and") + ", which patterns leave out",
+        Code::M4, rule.axisAt, '"' + rule.rule.axis + "\" matches only " + joined(leftOut, "and") + ", which patterns leave out",
         {"patterns leave out 'batch', which a rule must name, and axes that no operation loops over: windows walk theirs whole"});
 }
 

@@ -34,11 +34,11 @@ int64_t bytesOf(double number, const std::string &unit, const std::string &what,
     if (name != unit)
       continue;
     if (!(number >= 0) || number * factor > 9e18)
-      reporter.fail(numberAt, "'" + what + "' is " + textOf(number) + " " + name + ", it must be 0 to 9e18 bytes");
+      reporter.fail(Code::M3, numberAt, "'" + what + "' is " + textOf(number) + " " + name + ", it must be 0 to 9e18 bytes");
     return static_cast<int64_t>(number * factor);
   }
   Helps helps = didYouMean(unit, names);
-  reporter.fail(unitAt, "unknown unit of memory '" + unit + "'", helps.empty() ? Helps{"it is " + joined(names)} : helps);
+  reporter.fail(Code::M3, unitAt, "unknown unit of memory '" + unit + "'", helps.empty() ? Helps{"it is " + joined(names)} : helps);
 }
 
 } // namespace
@@ -55,7 +55,8 @@ int64_t PlanText::bytes(const Setting &setting) {
     return 0;
   size_t unit = text.find_first_not_of("0123456789.");
   if (unit == 0 || unit == std::string::npos)
-    reporter.fail(at, "'" + setting.key + "' needs a size and its unit", {"write " + setting.key + "=25MB, or " + setting.key + "=none"});
+    reporter.fail(Code::M3, at, "'" + setting.key + "' needs a size and its unit",
+                  {"write " + setting.key + "=25MB, or " + setting.key + "=none"});
   size_t letters = std::min(text.find_first_not_of(' ', unit), text.size());
   return bytesOf(std::strtod(text.c_str(), nullptr), text.substr(letters), setting.key, at, at, reporter);
 }

@@ -54,7 +54,7 @@ std::optional<PlanType> planType(const ast::Expression &expression, const std::s
       if (name == given && std::find(allowed.begin(), allowed.end(), name) != allowed.end())
         return type;
     std::string shown = expression.text.empty() ? "this" : expression.text;
-    text.reporter.error(expression.location, "cannot " + what + " in '" + shown + "'", {"it is " + joined(allowed)});
+    text.reporter.error(Code::M6, expression.location, "cannot " + what + " in '" + shown + "'", {"it is " + joined(allowed)});
   } catch (const Stop &) {
   }
   return std::nullopt;
@@ -69,13 +69,13 @@ void checkWide(const ast::Plan &source, ElementType compute, PlanText &text) {
         const std::string type = text.word(*p.value);
         bool isType = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == type; });
         if (isType && type != word)
-          text.reporter.error(p.value->location,
+          text.reporter.error(Code::M6, p.value->location,
                               "'" + p.what.text + " " + type + "' has no effect under compute '" + word + "': everything is in " + word,
                               {"remove it, or compute in another type"});
       } catch (const Stop &) {
       }
   for (const ast::Keep &keep : source.keeps)
-    text.reporter.error(keep.type->location, "'keep' has no effect under compute '" + word + "': everything is in " + word,
+    text.reporter.error(Code::M6, keep.type->location, "'keep' has no effect under compute '" + word + "': everything is in " + word,
                         {"remove it, or compute in another type"});
 }
 
@@ -96,7 +96,8 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
     checkWide(*source, result.compute, text);
   auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
     if (result.compute == ElementType::F32 && isNarrow(given))
-      reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute '" + (result.tf32 ? "tf32" : "f32") + "'",
+      reporter.error(Code::M6, type.location,
+                     "'" + what + type.text + "' is in fewer bits than compute '" + (result.tf32 ? "tf32" : "f32") + "'",
                      {"write `f32` here, or compute in " + type.text});
   };
   // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
@@ -112,18 +113,18 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
                                                                     : nullptr;
     if (!target) {
       Helps helps = didYouMean(p.what.text, {"gradients", "reduce"});
-      reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
+      reporter.error(Code::M6, p.what.location, "'" + p.what.text + "' has no element type of its own",
                      helps.empty() ? Helps{"only `gradients` and `reduce` can follow `compute`"} : helps);
       continue;
     }
     if (*target)
-      reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
+      reporter.error(Code::M6, p.what.location, "'" + p.what.text + "' is given twice");
     if (auto type = planType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed, text))
       *target = type->element;
     if (*target)
       refuseNarrow(*p.value, **target, p.what.text + " ");
     if (p.hierarchical && p.what.text != "reduce")
-      reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
+      reporter.error(Code::M6, p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
     if (p.hierarchical)
       result.hierarchical = true, result.hierarchicalAt = p.hierarchical->location;
   }
@@ -138,7 +139,7 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
       for (const ast::Narrowing &what : keep.what) {
         for (const Keep &before : result.keeps)
           if (before.what == what.name.text && before.layer == what.layer)
-            reporter.error(what.name.location, "'" + what.name.text + "' is kept twice", before.location, "first kept here");
+            reporter.error(Code::M6, what.name.location, "'" + what.name.text + "' is kept twice", before.location, "first kept here");
         result.keeps.push_back({what.name.text, what.layer, type->element, what.name.location});
       }
     }
@@ -152,9 +153,9 @@ bool readLibrary(const ast::Expression &reduce, PlanText &text) {
     std::string word = text.word(reduce);
     if (word != "ordered" && word != "library") {
       bool type = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == word; });
-      text.reporter.fail(reduce.location, "'reduce' is ordered or library, not '" + (reduce.text.empty() ? "this" : reduce.text) + "'",
-                         type ? Helps{"write the type of sums after `compute`: `compute bf16, reduce f32`"}
-                              : didYouMean(word, {"ordered", "library"}));
+      text.reporter.fail(
+          Code::M6, reduce.location, "'reduce' is ordered or library, not '" + (reduce.text.empty() ? "this" : reduce.text) + "'",
+          type ? Helps{"write the type of sums after `compute`: `compute bf16, reduce f32`"} : didYouMean(word, {"ordered", "library"}));
     }
     return word == "library";
   } catch (const Stop &) {
@@ -170,7 +171,7 @@ ProductOrder readProducts(const ast::Expression &products, PlanText &text) {
     for (const auto &[name, order] : orders)
       if (word == name)
         return order;
-    text.reporter.fail(products.location,
+    text.reporter.fail(Code::M6, products.location,
                        "'products' is fastest, portable or pairs, not '" + (products.text.empty() ? "this" : products.text) + "'",
                        didYouMean(word, {"fastest", "portable", "pairs"}));
   } catch (const Stop &) {
@@ -189,7 +190,7 @@ void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &re
     for (const char *word : {"norm", "loss", "softmax", "attention", "embedding"})
       if (hasOperation(model, word))
         words += std::string(word) + ", ";
-    reporter.error(keep.location,
+    reporter.error(Code::M6, keep.location,
                    "nothing is kept: model '" + model.name + "' has no " +
                        (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
                    {keep.layer ? starHelp(model) : "here it is " + words + "an operation of the model, or the path of a layer in quotes"});

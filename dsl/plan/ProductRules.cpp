@@ -63,7 +63,7 @@ ProductRules::ProductRules(const std::vector<PlanRule> &rules, const std::vector
             cutBy.insert({piece.mesh, e.rule.location});
             continue;
           }
-          reporter.error(e.axisAt,
+          reporter.error(Code::P8, e.axisAt,
                          "axis '" + e.rule.axis + "' cuts mesh axis '" + piece.mesh + "' of size " + std::to_string(all.back()) +
                              " after " + std::to_string(piece.to == all.back() ? piece.from : piece.to) +
                              ", another product axis cuts it as " + sizesOf(all),

@@ -35,7 +35,7 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
   if (source && !value)
     for (const ast::Recompute &r : source->recomputes) {
       if (value)
-        reporter.error(r.location, "'recompute' is given twice");
+        reporter.error(Code::M7, r.location, "'recompute' is given twice");
       value = r.value.get();
       every = r.every, op = r.op;
     }
@@ -47,20 +47,20 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
       result.kind = RecomputeKind::Every;
       result.every = text.evaluator.integer(*value, text.scope, "the number of blocks between two kept ones");
       if (result.every < 1)
-        reporter.fail(value->location, "'recompute every' needs at least 1 block, not " + std::to_string(result.every));
+        reporter.fail(Code::M7, value->location, "'recompute every' needs at least 1 block, not " + std::to_string(result.every));
       return result;
     }
     if (value->kind == ast::ExpressionKind::List) {
       for (const ast::ExpressionPtr &each : value->items) {
         if (each->kind != ast::ExpressionKind::Text)
-          reporter.fail(each->location, "expected the path of a layer in quotes", {"such as \"h.*.attn\""});
+          reporter.fail(Code::M7, each->location, "expected the path of a layer in quotes", {"such as \"h.*.attn\""});
         if (std::find(result.layers.begin(), result.layers.end(), each->text) != result.layers.end())
-          reporter.fail(each->location, "layer \"" + each->text + "\" is in the list twice");
+          reporter.fail(Code::M7, each->location, "layer \"" + each->text + "\" is in the list twice");
         result.layers.push_back(each->text);
         result.layersAt.push_back(each->location);
       }
       if (result.layers.empty())
-        reporter.fail(value->location, "the list has no layer", {"write `recompute none`"});
+        reporter.fail(Code::M7, value->location, "the list has no layer", {"write `recompute none`"});
       result.kind = RecomputeKind::Layers;
       return result;
     }
@@ -69,12 +69,12 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
     const RecomputeKind *found =
         std::find_if(std::begin(kinds), std::end(kinds), [&](RecomputeKind kind) { return given == wordOf(kind); });
     if (op && given != wordOf(RecomputeKind::Attention))
-      reporter.fail(value->location, "of operations only 'attention' is recomputed by name",
+      reporter.fail(Code::M7, value->location, "of operations only 'attention' is recomputed by name",
                     {"name the layers instead, such as [\"h.*.mlp\"], or write `recompute block`"});
     if (found == std::end(kinds) && isNumber(*value))
-      reporter.fail(value->location, "a number of blocks must follow 'every'", {"write `recompute every 2`"});
+      reporter.fail(Code::M7, value->location, "a number of blocks must follow 'every'", {"write `recompute every 2`"});
     if (found == std::end(kinds))
-      reporter.fail(value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
+      reporter.fail(Code::M7, value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
                     {"it is none, attention, block, `every 2` (blocks; 2 as a setting) or a list of layers, [\"h.*.attn\"]"});
     result.kind = *found;
   } catch (const Stop &) {
@@ -86,14 +86,14 @@ void checkRecompute(const Recompute &recompute, const Model &model, Reporter &re
   for (size_t i = 0; i < recompute.layers.size(); ++i)
     if (const std::string &layer = recompute.layers[i];
         std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return matchesPath(layer, node.path); }))
-      reporter.error(recompute.layersAt[i], "nothing to recompute: model '" + model.name + "' has no layer \"" + layer + '"',
+      reporter.error(Code::M7, recompute.layersAt[i], "nothing to recompute: model '" + model.name + "' has no layer \"" + layer + '"',
                      {starHelp(model)});
   if (recompute.kind == RecomputeKind::Attention &&
       std::none_of(model.nodes.begin(), model.nodes.end(), [](const Node &node) { return node.op == "attention"; }))
-    reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' has no attention",
+    reporter.error(Code::M7, recompute.location, "nothing to recompute: model '" + model.name + "' has no attention",
                    {"it is none, block, `every 2` (blocks; 2 as a setting) or a list of layers"});
   if ((recompute.kind == RecomputeKind::Block || recompute.kind == RecomputeKind::Every) && model.blocks == 0)
-    reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' repeats no blocks");
+    reporter.error(Code::M7, recompute.location, "nothing to recompute: model '" + model.name + "' repeats no blocks");
 }
 
 } // namespace npar::dsl

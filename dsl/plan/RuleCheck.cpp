@@ -42,7 +42,7 @@ void RuleCheck::checkNames(const PlanRule &e) {
   auto nested = std::find_if(model.nested.begin(), model.nested.end(), [&](const Repeat &r) { return r.label == e.rule.axis; });
   bool unknown = !findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis) && !findProduct(model, e.rule.axis);
   if (unknown && nested != model.nested.end()) {
-    reporter.error(e.axisAt,
+    reporter.error(Code::P9, e.axisAt,
                    "repeat '" + nested->label + "' is inside of repeat '" + nested->inside + "': a block of that goes to a stage whole",
                    nested->location, "declared here", {"map the outer one"});
   } else if (unknown) {
@@ -56,12 +56,12 @@ void RuleCheck::checkNames(const PlanRule &e) {
       names.push_back(r.label);
     Helps helps = didYouMean(e.rule.axis, names);
     std::string constant = contains(model.constants, e.rule.axis) ? "'" + e.rule.axis + "' is a constant, no axis; " : "";
-    reporter.error(e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
+    reporter.error(Code::M4, e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
                    helps.empty() ? Helps{constant + "it has " + joined(names, "and")} : helps);
   }
   for (size_t i = 0; i < e.rule.mesh.size(); ++i)
     if (!findMesh(mesh, e.rule.mesh[i]))
-      reporter.error(e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", meshHelps(mesh, e.rule.mesh[i]));
+      reporter.error(Code::M4, e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", meshHelps(mesh, e.rule.mesh[i]));
 }
 
 void RuleCheck::checkNarrowing(const PlanRule &e) {
@@ -70,16 +70,17 @@ void RuleCheck::checkNarrowing(const PlanRule &e) {
     const Operation *operation = findOperation(op);
     std::vector<std::string> made = operation ? namesOf(operation->makes) : std::vector<std::string>();
     if (operation && !contains(made, op))
-      reporter.error(e.opAt, "operation '" + op + "' is made of " + joined(made, "and"),
+      reporter.error(Code::M4, e.opAt, "operation '" + op + "' is made of " + joined(made, "and"),
                      {made.size() == 1 ? "write `in op " + made[0] + "`" : "write a rule for each of them"});
     else if (!findNodeKind(op))
-      reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, namesOf(nodeKinds())));
+      reporter.error(Code::L5, e.opAt, "unknown operation '" + op + "'", orThese(op, namesOf(nodeKinds())));
     else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
-      reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
+      reporter.error(Code::M4, e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
   }
   const std::string &layer = e.rule.layer;
   if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matchesPath(layer, n.path); }))
-    reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"', {starHelp(model)});
+    reporter.error(Code::M4, e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"',
+                   {starHelp(model)});
 }
 
 void RuleCheck::checkDivision(const PlanRule &e) {
@@ -102,21 +103,21 @@ void RuleCheck::checkDivision(const PlanRule &e) {
     checkWay(e);
   else if (e.schedule)
     reporter.error(
-        e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
+        Code::P9, e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
         {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`, for an axis of experts `by gather` or `by "
          "all_to_all`",
          "stages are made of the blocks of a repeat, by its name: `repeat h[4] { ... }` in the model, and `h -> pp by 1f1b` here"});
   if (!e.counts.empty())
-    reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
+    reporter.error(Code::P9, e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
   if (e.live > 0)
-    reporter.error(e.source->live->location, "'live' limits what the stages of a repeat hold, '" + axis.name + "' is an axis");
+    reporter.error(Code::P9, e.source->live->location, "'live' limits what the stages of a repeat hold, '" + axis.name + "' is an axis");
   if (e.rule.pad && axis.name == "batch")
-    reporter.error(e.padAt, "'pad' has no effect on 'batch': its size is made of whole micro-batches", {"remove it"});
+    reporter.error(Code::P8, e.padAt, "'pad' has no effect on 'batch': its size is made of whole micro-batches", {"remove it"});
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
   if (std::none_of(factors.begin(), factors.end(), [&](const std::string &factor) { return inTensor(model, factor); })) {
-    reporter.error(e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'", axis.location,
-                   "axis declared here", {"remove it from the rule"});
+    reporter.error(Code::M4, e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'",
+                   axis.location, "axis declared here", {"remove it from the rule"});
     return;
   }
   bool narrowed = (!e.rule.op.empty() || !e.rule.layer.empty()) && factors.size() == 1;
@@ -137,7 +138,8 @@ void RuleCheck::checkDivision(const PlanRule &e) {
     helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string(padded));
   else
     helps.push_back("or write `" + axis.name + " pad` to pad its last factor, '" + factors.back() + "'");
-  reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + sizes + " is not divisible by " + meshText,
+  reporter.error(Code::P8, e.axisAt,
+                 "axis '" + axis.name + "' of size " + std::to_string(axis.size) + sizes + " is not divisible by " + meshText,
                  findMesh(mesh, name)->location, "mesh declared here", helps);
 }
 
@@ -155,7 +157,7 @@ void RuleCheck::checkWay(const PlanRule &e) {
     return;
   std::string reason = way == "all_to_all" ? "for the axis of experts that rows are sent to, and no rows are sent to '"
                                            : "for the sequence of attention, and no attention runs over '";
-  reporter.error(e.schedule->at, "'by " + e.schedule->name + "' is " + reason + e.rule.axis + "'",
+  reporter.error(Code::P9, e.schedule->at, "'by " + e.schedule->name + "' is " + reason + e.rule.axis + "'",
                  {"remove `by " + e.schedule->name + "`"});
 }
 
@@ -173,8 +175,8 @@ void RuleCheck::checkConflicts(const std::vector<PlanRule> &entries) {
           both = true;
         }
       if (both)
-        reporter.error(b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location, "the first rule is here",
-                       {"remove one of them, or narrow the first one with `in op` or `in layer`"});
+        reporter.error(Code::P2, b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location,
+                       "the first rule is here", {"remove one of them, or narrow the first one with `in op` or `in layer`"});
     }
 }
 

@@ -23,7 +23,7 @@ std::vector<PlanRule> RuleReader::read(const ast::Plan &source) {
   std::vector<PlanRule> rules;
   for (const ast::Rule &each : source.rules) {
     if (rules.size() >= most) {
-      reporter.error(each.location, "the plan has more than " + std::to_string(most) + " rules");
+      reporter.error(Code::L3, each.location, "the plan has more than " + std::to_string(most) + " rules");
       break;
     }
     rule(each, rules);
@@ -44,7 +44,7 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
     common.live = live(source);
     for (const ast::Name &m : source.mesh) {
       if (std::find(common.rule.mesh.begin(), common.rule.mesh.end(), m.text) != common.rule.mesh.end())
-        reporter.fail(m.location, "mesh axis '" + m.text + "' is given twice in a rule");
+        reporter.fail(Code::M4, m.location, "mesh axis '" + m.text + "' is given twice in a rule");
       common.rule.mesh.push_back(m.text);
       common.meshAt.push_back(m.location);
     }
@@ -53,7 +53,7 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
     for (const ast::Narrowing &n : source.narrowings) {
       std::string &narrowed = n.layer ? common.rule.layer : common.rule.op;
       if (!narrowed.empty())
-        reporter.fail(n.name.location, std::string("a rule has one `in ") + (n.layer ? "layer`" : "op`"));
+        reporter.fail(Code::M4, n.name.location, std::string("a rule has one `in ") + (n.layer ? "layer`" : "op`"));
       narrowed = n.name.text;
       (n.layer ? common.layerAt : common.opAt) = n.name.location;
     }
@@ -68,7 +68,7 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
     entry.rule.location = entry.axisAt = axis.name.location;
     if (!axis.modifier.text.empty()) {
       if (axis.modifier.text != "pad") {
-        reporter.error(axis.modifier.location,
+        reporter.error(Code::M4, axis.modifier.location,
                        "expected 'pad', ',' or '->' after axis '" + axis.name.text + "', found '" + axis.modifier.text + "'");
         continue;
       }
@@ -87,9 +87,9 @@ std::optional<ScheduleChoice> RuleReader::way(const ast::Rule &source) {
   if (!source.chunks)
     return chosen;
   if (chosen.way != "ring")
-    reporter.fail(source.chunks->location, "'" + chosen.way + "' takes no argument");
+    reporter.fail(Code::P9, source.chunks->location, "'" + chosen.way + "' takes no argument");
   if (std::string order = text.word(*source.chunks); order != "zigzag")
-    reporter.fail(source.chunks->location, "unknown order of a ring", {"it is `ring` or `ring(zigzag)`"});
+    reporter.fail(Code::P9, source.chunks->location, "unknown order of a ring", {"it is `ring` or `ring(zigzag)`"});
   chosen.way = "ring_zigzag";
   return chosen;
 }
@@ -101,10 +101,10 @@ std::vector<int64_t> RuleReader::counts(const ast::Rule &source) {
   for (const ast::ExpressionPtr &each : source.stages->items) {
     result.push_back(evaluator.integer(*each, text.scope, "the number of blocks of a stage"));
     if (result.back() < 0 || result.back() > mostBlocks)
-      reporter.fail(each->location, "a stage cannot have " + std::to_string(result.back()) + " blocks");
+      reporter.fail(Code::P9, each->location, "a stage cannot have " + std::to_string(result.back()) + " blocks");
   }
   if (result.empty())
-    reporter.fail(source.stages->location, "'stages' needs the number of blocks of each stage",
+    reporter.fail(Code::P9, source.stages->location, "'stages' needs the number of blocks of each stage",
                   {"one for each stage, such as `stages [2, 2]` for four blocks on two stages"});
   return result;
 }
@@ -114,7 +114,7 @@ double RuleReader::live(const ast::Rule &source) {
     return 0;
   double live = evaluator.number(*source.live, text.scope, "'live'");
   if (!(live >= 1 && live <= mostLive))
-    reporter.fail(source.live->location, "'live' is " + textOf(live) + ", it must be 1 to " + std::to_string(mostLive),
+    reporter.fail(Code::P9, source.live->location, "'live' is " + textOf(live) + ", it must be 1 to " + std::to_string(mostLive),
                   {"it is how many micro-batches a stage may hold at once, from the start of a forward to the end of its backward"});
   return live;
 }
@@ -135,14 +135,15 @@ std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {
   if (source.chunks) {
     int64_t chunks = evaluator.integer(*source.chunks, text.scope, "the number of chunks");
     if (chunks < 0 || chunks > mostChunks)
-      reporter.fail(source.chunks->location,
+      reporter.fail(Code::P9, source.chunks->location,
                     "the number of chunks is " + std::to_string(chunks) + ", it must be 0 to " + std::to_string(mostChunks));
     chosen.chunks = static_cast<int>(chunks);
   }
   if (const KnownSchedule *kind = schedules.find(chosen.name)) {
     if (chosen.chunks != 0 && chosen.chunks != kind->chunks && !kind->anyChunks)
-      reporter.fail(source.chunks->location, "schedule '" + kind->name + "' has " + counted(kind->chunks, "chunk") + " per stage, not " +
-                                                 std::to_string(chosen.chunks));
+      reporter.fail(Code::P9, source.chunks->location,
+                    "schedule '" + kind->name + "' has " + counted(kind->chunks, "chunk") + " per stage, not " +
+                        std::to_string(chosen.chunks));
     return chosen;
   }
   if (schedules.read && isFile(chosen.name)) {
@@ -159,9 +160,9 @@ std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {
         "it is " + joined(names) +
         ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag), for one of experts gather or all_to_all");
   if (!said)
-    reporter.fail(chosen.at, "unknown schedule '" + chosen.name + "'", helps);
-  reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' has its value here",
-                 helps);
+    reporter.fail(Code::P9, chosen.at, "unknown schedule '" + chosen.name + "'", helps);
+  reporter.error(Code::P9, chosen.at, "unknown schedule '" + chosen.name + "'", said->location,
+                 "'" + source.schedule->text + "' has its value here", helps);
   throw Stop{};
 }
 

@@ -19,32 +19,35 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
     std::vector<std::string> over;
     for (const ast::Name &m : source.mesh) {
       if (!findMesh(mesh, m.text))
-        reporter.fail(m.location, "unknown mesh axis '" + m.text + "'", meshHelps(mesh, m.text));
+        reporter.fail(Code::M1, m.location, "unknown mesh axis '" + m.text + "'", meshHelps(mesh, m.text));
       if (std::find(over.begin(), over.end(), m.text) != over.end())
-        reporter.fail(m.location, "mesh axis '" + m.text + "' is given twice in a rule");
+        reporter.fail(Code::P7, m.location, "mesh axis '" + m.text + "' is given twice in a rule");
       over.push_back(m.text);
     }
     bool perStep = false;
     if (source.per) {
       if (source.per->text != "step" && source.per->text != "micro")
-        reporter.fail(source.per->location, "gradients are reduced per micro-batch or per step, not per '" + source.per->text + "'",
+        reporter.fail(Code::P7, source.per->location,
+                      "gradients are reduced per micro-batch or per step, not per '" + source.per->text + "'",
                       {"write `per micro` (which is the default) or `per step`"});
       perStep = source.per->text == "step";
       if (std::none_of(source.what.begin(), source.what.end(), [](const ast::Name &what) { return what.text == "gradients"; }))
-        reporter.fail(source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and this rule stores none");
+        reporter.fail(Code::P7, source.per->location,
+                      "'per " + source.per->text + "' says when gradients are reduced, and this rule stores none");
     }
     bool enabled = !source.condition || text.evaluator.truth(*source.condition, text.scope, "the condition of a rule");
     for (const ast::Name &what : source.what) {
       auto kind = std::find(kinds.begin(), kinds.end(), what.text);
       if (kind == kinds.end()) {
         Helps helps = didYouMean(what.text, kinds);
-        reporter.error(what.location, "'" + what.text + "' cannot be stored", helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
+        reporter.error(Code::P7, what.location, "'" + what.text + "' cannot be stored",
+                       helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
         continue;
       }
       Store rule{static_cast<StoreKind>(kind - kinds.begin()), over, perStep && what.text == "gradients", what.location};
       auto same = std::find_if(stores.begin(), stores.end(), [&](const Store &other) { return other.what == rule.what; });
       if (enabled && same != stores.end())
-        reporter.error(what.location, "a second rule stores '" + what.text + "'", same->location, "the first rule is here");
+        reporter.error(Code::P7, what.location, "a second rule stores '" + what.text + "'", same->location, "the first rule is here");
       else if (enabled)
         stores.push_back(rule);
     }
@@ -74,10 +77,10 @@ void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline>
       return;
     std::string text = nameOf(below) + " -> " + joined(rule->mesh, ",");
     if (other)
-      reporter.error(rule->location, "'" + nameOf(kind) + "' and '" + nameOf(below) + "' are stored over different mesh axes",
+      reporter.error(Code::P7, rule->location, "'" + nameOf(kind) + "' and '" + nameOf(below) + "' are stored over different mesh axes",
                      other->location, "'" + nameOf(below) + "' is stored here", {"store both over the same axes"});
     else
-      reporter.error(rule->location, "'" + nameOf(kind) + "' cannot be stored in shares while '" + nameOf(below) + "' is whole",
+      reporter.error(Code::P7, rule->location, "'" + nameOf(kind) + "' cannot be stored in shares while '" + nameOf(below) + "' is whole",
                      {"add `" + nameOf(below) + "` to the rule"});
   };
   requires(StoreKind::Gradients, StoreKind::Optimizer);
@@ -85,7 +88,7 @@ void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline>
   if (pipeline)
     for (const Store &rule : stores)
       if (std::find(rule.mesh.begin(), rule.mesh.end(), pipeline->mesh) != rule.mesh.end())
-        reporter.error(rule.location,
+        reporter.error(Code::P7, rule.location,
                        "'" + nameOf(rule.what) + "' cannot be stored over '" + pipeline->mesh + "', which holds the stages of the pipeline",
                        pipeline->location, "the pipeline is here", {"each stage stores its own blocks already"});
 }
@@ -98,7 +101,7 @@ Bucket readBucket(const ast::Plan *source, PlanText &text) {
   try {
     for (const ast::Quantity &quantity : source->buckets) {
       if (&quantity != &source->buckets.front())
-        text.reporter.fail(quantity.what.location, "'bucket' is given twice");
+        text.reporter.fail(Code::M3, quantity.what.location, "'bucket' is given twice");
       bucket.bytes = text.bytes(quantity);
       bucket.at = quantity.what.location;
     }

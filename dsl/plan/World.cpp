@@ -60,7 +60,8 @@ World worldOf(int64_t known, PlanText &text) {
     return {known, {}, false};
   World world{text.evaluator.integer(*s->value, text.scope, "the number of ranks"), s->value->location, true};
   if (world.size < 1 || world.size > mostRanks)
-    text.reporter.fail(world.at, "the number of ranks is " + std::to_string(world.size) + ", it must be 1 to " + std::to_string(mostRanks));
+    text.reporter.fail(Code::M2, world.at,
+                       "the number of ranks is " + std::to_string(world.size) + ", it must be 1 to " + std::to_string(mostRanks));
   return world;
 }
 
@@ -86,12 +87,12 @@ void bindFrom(const ast::Plan &source, int64_t known, Sources &sources, PlanText
   text.scope.bind(restName, Poison{}, source.name.location);
   const MeshAxis &axis = *left.front();
   if (left.size() > 1)
-    text.reporter.fail(left[1]->location,
+    text.reporter.fail(Code::M2, left[1]->location,
                        "the sizes of mesh axes '" + axis.name + "' and '" + left[1]->name + "' depend on `rest`, which one axis can be",
                        {"give all other axes a size"});
   if (world.size == 0)
     text.reporter.fail(
-        axis.location,
+        Code::M2, axis.location,
         "mesh axis '" + axis.name + "' takes the rest of the ranks, and their number is not known" +
             (one.size() > 1 ? " (" + sizesText(one, axis.name) + ")" : ""),
         {"give it, such as " + readAs(2 * ranksOf(one)) + ", or a size: " + nameOf(Option::Setting, "mesh." + axis.name + "=2")});
@@ -100,14 +101,14 @@ void bindFrom(const ast::Plan &source, int64_t known, Sources &sources, PlanText
   if (world.size % others != 0) {
     const int64_t below = world.size - world.size % others;
     text.reporter.fail(
-        at,
+        Code::M2, at,
         std::to_string(world.size) + " ranks are not divisible by " + std::to_string(others) + " (" + sizesText(one, axis.name) +
             "), so no rest is left for mesh axis '" + axis.name + "'",
         {"the nearest numbers of ranks are " + (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + others)});
   }
   const std::vector<MeshAxis> mesh = meshWith(rest, source, sources, text);
   if (!mesh.empty() && ranksOf(mesh) != world.size)
-    text.reporter.fail(axis.location,
+    text.reporter.fail(Code::M2, axis.location,
                        "with rest = " + std::to_string(rest) + " the mesh has " + std::to_string(ranksOf(mesh)) + " ranks (" +
                            sizesText(mesh) + "), not " + std::to_string(world.size),
                        {"let the size of mesh axis '" + axis.name + "' be `rest` itself"});
@@ -137,7 +138,7 @@ void checkWorld(const std::vector<MeshAxis> &mesh, bool isSound, PlanText &text)
     Helps helps;
     if (!mesh.empty())
       helps.push_back("let the size of one mesh axis be `rest`: " + nameOf(Option::Setting, "mesh." + mesh.front().name + "=rest"));
-    text.reporter.error(world.at,
+    text.reporter.error(Code::M2, world.at,
                         "the mesh has " + counted(ranksOf(mesh), "rank") + " (" + sizesText(mesh) + "), not " + std::to_string(world.size),
                         helps);
   } catch (const Stop &) {

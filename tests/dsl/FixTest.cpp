@@ -82,7 +82,7 @@ TEST(Fix, IsOfferedOnlyForWhatStandsThere) {
   Sources sources;
   uint32_t file = sources.add("a.npar", "x = vocb");
   Diagnostics diagnostics(sources);
-  Diagnostic &error = diagnostics.error({file, 1, 5, 4}, "wrong");
+  Diagnostic &error = diagnostics.error(Code::L5, {file, 1, 5, 4}, "wrong");
   diagnostics.offer(error, {file, 1, 5, 4}, "other", "vocab");
   EXPECT_TRUE(error.fixes.empty());
   diagnostics.offer(error, {file, 1, 5, 4}, "vocb", "vocab");

@@ -50,6 +50,7 @@ INTERNAL = {
     "internal error: no exchange between threads does this": LOOPS,
     "internal error: vectors of  ...  lanes do not fit a warp": LOOPS,
     "internal error: the compiler failed without a message": "a pass that fails says why",
+    "internal error: formatting would change more than white space": "the formatter reads its result again; tests/dsl/FormatTest has 2,000 texts",
     "internal error: a layout has a mesh axis twice, ' ... ' in ": "the parser of layouts refuses it before",
 }
 
@@ -243,6 +244,28 @@ class DiagnosticsTest(unittest.TestCase):
         if missing:
             self.fail("no lit test expects:\n" + "\n".join(missing))
         self.assertEqual(set(INTERNAL) - internal, set(), "listed as internal, but tested or in no source")
+
+    def test_every_error_of_a_wrong_text_has_a_code(self):
+        codes, without = set(), []
+        for path in sorted((ROOT / "tests/dsl/wrong").glob("*.npar")):
+            for line in re.findall(r"^#> (.*\berror: .*)", path.read_text(errors="replace"), flags=re.M):
+                found = re.search(r" \[([A-Z]\d+)\]$", line)
+                codes.add(found[1]) if found else without.append(f"{path.name}: {line}")
+        self.assertEqual(without, [])
+        self.assertNotIn("I1", codes, "an error of a text is blamed on npar")
+        self.assertGreater(len(codes), 50)
+
+    def test_errors_of_passes_that_advise_the_user_have_a_code(self):
+        """Without one an error counts as npar's own (I1)."""
+        count = 0
+        for path in sorted((ROOT / "compiler/passes").rglob("*.cpp")):
+            source = path.read_text()
+            if '"help: ' not in source:
+                continue
+            for statement in re.findall(r"InFlightDiagnostic error =[^;]*;", source):
+                count += 1
+                self.assertRegex(statement, r"dsl::Code::|refused\(", f"{path}: give the error the code of its page")
+        self.assertGreater(count, 20)
 
     def test_untested_diagnostics_are_found(self):
         """Each form of a report in a source without tests; a test of one of its words is not one of all."""

@@ -164,14 +164,14 @@ def restore(folder, before, after):
 
 
 def first_message(code, output, error):
-    """The line by which a person knows what happened; nothing for a success."""
+    """The line by which a person knows what happened, without the code of its error; nothing for a success."""
     if code == "0":
         return ""
     failed = [line for line in output.splitlines() if "FAILED" in line] if code == "3" else []
     errors = [line for line in error.splitlines() if "error: " in line]
     for line in failed + errors + error.splitlines():
         if line.strip():
-            return line.strip()
+            return re.sub(r" \[[A-Z]\d+\]$", "", line.strip())
     return ""
 
 

@@ -25,6 +25,8 @@ Command addDevicesCommand(CLI::App &driver);
 Command addDoctorCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
 Command addExplainCommand(CLI::App &driver);
+Command addExplainCodeCommand(CLI::App &driver);
+Command addFmtCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
 Command addGuardCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);

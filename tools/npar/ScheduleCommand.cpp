@@ -71,7 +71,7 @@ void printFaults(const TimedSchedule &schedule) {
     }
     if (!file)
       file = sources.add(schedule.name, schedule.text);
-    diagnostics.error({*file, static_cast<uint32_t>(fault.row), static_cast<uint32_t>(fault.column), 1}, text);
+    diagnostics.error(dsl::Code::M11, {*file, static_cast<uint32_t>(fault.row), static_cast<uint32_t>(fault.column), 1}, text);
   }
   diagnostics.print(std::cerr);
 }

@@ -132,6 +132,8 @@ ExitCode drive(int argc, char **argv) {
       {"Look", addScheduleCommand(driver)},
       {"Look", addCompileCommand(driver)},
       {"Check", addVerifyCommand(driver)},
+      {"Check", addExplainCodeCommand(driver)},
+      {"Check", addFmtCommand(driver)},
       {"Plan", addPlanCommand(driver)},
       {"Plan", addSimulateCommand(driver)},
       {"Plan", addSweepCommand(driver)},

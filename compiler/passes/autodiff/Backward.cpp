@@ -1,4 +1,5 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
@@ -129,7 +130,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     if (auto read = llvm::dyn_cast<ReadOp>(op)) {
       if (activeTotals.contains(read.getVariable())) {
         InFlightDiagnostic error =
-            read.emitError("the gradient of a sum over all samples of a step would have to reach other micro-batches");
+            read.emitError("the gradient of a sum over all samples of a step would have to reach other micro-batches") << dsl::Code::N12;
         error.attachNote(read.getLoc())
             << "help: use stop_gradient(...) and a sum over each sample for the factor whose gradient counts, or "
                "make 'micro' large enough for a single micro-batch";
@@ -146,7 +147,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     }
     auto differentiable = llvm::dyn_cast<DifferentiableOpInterface>(op);
     if (!differentiable)
-      return op->emitOpError("has no gradient, but the loss depends on a parameter through it");
+      return op->emitOpError("has no gradient, but the loss depends on a parameter through it") << dsl::Code::A16;
     SmallVector<Value> toOperands = differentiable.buildGradients(builder, fromResults);
     if (toOperands.size() != op->getNumOperands())
       return failure();

@@ -1,4 +1,5 @@
 // autodiff-forward: @micro of a program that trains nothing.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
@@ -83,7 +84,8 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     if (totals.empty())
       return getOperation().emitError("internal error: '@micro' sums up no loss");
     return totals.front().emitError(
-        "nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
+               "nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens")
+           << dsl::Code::A18;
   }
 
   static void leave(AccumulateOp total, StringRef name, Value value) {
@@ -126,7 +128,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     Operation *doubtful = nullptr; // the first one
     for (Operation *op : slice) {
       if (mixes(op, batch))
-        return op->emitError("'") << op->getName().stripDialect()
+        return op->emitError("'") << dsl::Code::A18 << op->getName().stripDialect()
                                   << "' mixes the samples of a batch: a program without training must compute each sample separately";
       if (!position)
         continue;
@@ -158,7 +160,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     auto attention = dyn_cast<AttentionOp>(op);
     if (!attention || attention.getSeqAttr() != position || attention.getKeysAttr() || attention.getCausal() || attention.getScores())
       return success();
-    InFlightDiagnostic error = op->emitError("attention over '") << position.getValue()
+    InFlightDiagnostic error = op->emitError("attention over '") << dsl::Code::A18 << position.getValue()
                                                                  << "' uses later positions, which are not known "
                                                                     "during generation";
     error.attachNote(op->getLoc()) << "help: give it 'causal'";
@@ -172,7 +174,8 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
       return success();
     InFlightDiagnostic error =
         op->emitError("a queue in the order \"choice\" uses the choices of later positions, which are not known during "
-                      "generation");
+                      "generation")
+        << dsl::Code::A18;
     error.attachNote(op->getLoc()) << "help: train with the order \"position\"";
     return error;
   }

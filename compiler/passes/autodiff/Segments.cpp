@@ -1,6 +1,7 @@
 // Finds segments by kind of operation, by block or by layer path, and refuses plans that name nothing of the model.
 #include "compiler/passes/autodiff/Segments.h"
 
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LayerPattern.h"
 
@@ -28,15 +29,15 @@ FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, const at
   if (name == "block" || name == "every") {
     segments.every = name == "every" ? clause.every.value_or(1) : 1;
     if (segments.every < 1)
-      return emitError(loc) << "recompute every " << segments.every << ": a segment has at least 1 block";
+      return emitError(loc) << dsl::Code::M7 << "recompute every " << segments.every << ": a segment has at least 1 block";
     if (segments.blocks == 0)
-      return emitError(loc) << "nothing to recompute: the model repeats no block";
+      return emitError(loc) << dsl::Code::M7 << "nothing to recompute: the model repeats no block";
     return segments;
   }
   if (name == "attention") {
     segments.kind = Kind::Attention;
     if (llvm::none_of(micro.getOps(), [](Operation &op) { return isAttention(&op); }))
-      return emitError(loc) << "nothing to recompute: the model has no operation 'attention'";
+      return emitError(loc) << dsl::Code::M7 << "nothing to recompute: the model has no operation 'attention'";
     return segments;
   }
   if (name == "layers") {
@@ -44,10 +45,10 @@ FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, const at
     segments.patterns = clause.layers;
     for (StringRef pattern : segments.patterns)
       if (llvm::none_of(micro.getOps(), [&](Operation &op) { return getAt(&op) && matchesLayer(pattern, getAt(&op).getPath()); }))
-        return emitError(loc) << "nothing to recompute: no layer of the model matches '" << pattern << "'";
+        return emitError(loc) << dsl::Code::M7 << "nothing to recompute: no layer of the model matches '" << pattern << "'";
     return segments;
   }
-  return emitError(loc) << "'" << name << "' is nothing that can be recomputed";
+  return emitError(loc) << dsl::Code::M7 << "'" << name << "' is nothing that can be recomputed";
 }
 
 std::optional<unsigned> Segments::of(Operation *op) {

@@ -1,6 +1,7 @@
 // Words what is over a limit, arena by arena and stage by stage, and what would help.
 #include "compiler/passes/export/CheckLimits.h"
 
+#include "compiler/Coded.h"
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
@@ -75,7 +76,7 @@ private:
     if (over == 0)
       return true;
     int64_t arena = static_cast<int64_t>(worst->arena_bytes);
-    InFlightDiagnostic error = emitError(placeOf(limits.memoryLoc));
+    InFlightDiagnostic error = emitError(placeOf(limits.memoryLoc)) << dsl::Code::M9;
     error << "each rank of '" << worst->name << "' needs " << human(double(arena)) << " (" << arena << " bytes), but the plan allows "
           << human(double(limit)) << " (" << limit << " bytes)";
     if (over > 1)
@@ -159,7 +160,7 @@ private:
     if (waiting <= allowed || program.classes.size() == 1) // a single stage never waits
       return true;
     auto worst = llvm::max_element(program.classes, [](auto &a, auto &b) { return busyOf(*a) > busyOf(*b); });
-    InFlightDiagnostic error = emitError(placeOf(limits.bubbleLoc));
+    InFlightDiagnostic error = emitError(placeOf(limits.bubbleLoc)) << dsl::Code::M9;
     error << "stages wait " << percent(waiting) << " of the planned time, but the plan allows " << percent(allowed);
     error.attachNote(module.getLoc()) << "'" << (*worst)->name << "' waits the most";
     helpBubble(error, static_cast<int64_t>(program.classes.size()), allowed);

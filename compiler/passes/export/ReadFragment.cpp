@@ -1,4 +1,5 @@
 // Reads the ops of one fragment as actions over values.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
@@ -244,7 +245,7 @@ private:
     // Libraries count in 32 bits, whatever their interfaces take.
     if (int64_t most = std::max({matmul.getM(), matmul.getN(), matmul.getK()}); most > std::numeric_limits<int32_t>::max())
       return matmul.emitOpError("is a product with a side of ")
-             << most << ", library products take at most " << std::numeric_limits<int32_t>::max()
+             << dsl::Code::L3 << most << ", library products take at most " << std::numeric_limits<int32_t>::max()
              << ": use a smaller 'micro' or split an axis";
     std::unique_ptr<program::MatmulT> entry = productEntry(matmul, *element, *result);
     SmallVector<Value> inputs{matmul.getLhs(), matmul.getRhs()};

@@ -1,5 +1,6 @@
 // Marks attention on a ring and attention with whole keys before gradients are built, because neither keeps probabilities for the backward.
 // Chooses the memory order of a sequence on a ring.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/dialects/nn/ops/Windows.h"
@@ -65,7 +66,7 @@ private:
     int64_t keys = nn::sizeOf(op.getK().getType(), op.getKeyAxis());
     if (!op.getKeysAttr() || keys % ranks == 0)
       return true;
-    InFlightDiagnostic error = fail(rule);
+    InFlightDiagnostic error = fail(rule) << dsl::Code::P5;
     error << "a ring of " << ranks << " ranks cannot share the " << keys << " keys over '" << op.getKeyAxis().getValue() << "'";
     error.attachNote(op.getLoc()) << "operation 'attention' is here";
     error.attachNote(rule.getLoc()) << "help: use 'by gather', or a size that " << ranks << " divides";
@@ -105,7 +106,7 @@ private:
     }
     if (entry->second.ranks == wanted.ranks || wrong)
       return;
-    InFlightDiagnostic error = fail(wanted.rule);
+    InFlightDiagnostic error = fail(wanted.rule) << dsl::Code::P5;
     error << "axis '" << wanted.sequence.getValue() << "' would be in zigzag order of " << wanted.ranks << " and of " << entry->second.ranks
           << " ranks";
     error.attachNote(entry->second.rule.getLoc()) << "the other rule is here";
@@ -145,7 +146,7 @@ private:
     });
     if (!user)
       return;
-    InFlightDiagnostic error = fail(wanted.rule);
+    InFlightDiagnostic error = fail(wanted.rule) << dsl::Code::P5;
     error << "axis '" << wanted.sequence.getValue() << "' cannot be in zigzag order: " << what;
     error.attachNote(user->getLoc()) << "it is here";
     error.attachNote(wanted.rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";

@@ -1,5 +1,6 @@
 // Gives the rows of experts that ranks share a piece for each rank, before gradients are built: a rank then holds the rows of its own
 // experts. With a buffer for fewer rows than can come, they come in rounds.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/RowRounds.h"
@@ -59,7 +60,7 @@ private:
     if (rounds <= mostRounds)
       return static_cast<int64_t>(rounds);
     Location loc = buffer->loc ? Location(buffer->loc) : rows.first.getLoc();
-    InFlightDiagnostic error = emitError(loc);
+    InFlightDiagnostic error = emitError(loc) << dsl::Code::M10;
     error << "a buffer of " << text(buffer->buffer) << " times the rows of a balanced load needs " << text(rounds) << " rounds in layer '"
           << nn::getAt(rows.first).getPath() << "', at most " << mostRounds << " are possible";
     error.attachNote(loc) << "help: reserve at least " << text(std::ceil(worst / mostRounds * 1e4) / 1e4) << " times";
@@ -123,8 +124,9 @@ private:
       ArrayRef<StringAttr> splits = assignment.splitsOf(product.getAxisAttr());
       int64_t found = rules.mesh.sizeOf(splits);
       if (product != rows.products.front() && found != exchange.pieces)
-        return product.emitError() << "rows whose experts are split over " << exchange.pieces << " ranks meet experts that are split over "
-                                   << found << ": give all products of these rows the same rule";
+        return product.emitError() << dsl::Code::A11 << "rows whose experts are split over " << exchange.pieces
+                                   << " ranks meet experts that are split over " << found
+                                   << ": give all products of these rows the same rule";
       exchange.pieces = found;
       if (found > 1)
         exchange.gathers = gathers(rows, rules, splits, rules.rule(assignment.ruleOf(splits.front())).getBy());

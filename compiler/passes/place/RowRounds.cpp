@@ -1,6 +1,7 @@
 // Follows rows from op to op, and what they need of other ops.
 #include "compiler/passes/place/RowRounds.h"
 
+#include "compiler/Coded.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -29,7 +30,7 @@ std::vector<SmallVector<Operation *>> connectedRows(ArrayRef<Operation *> ops, S
 }
 
 static InFlightDiagnostic refused(Operation *op, const char *why) {
-  InFlightDiagnostic error = op->emitError(why);
+  InFlightDiagnostic error = op->emitError(why) << dsl::Code::M10;
   error.attachNote(op->getLoc()) << "help: remove `experts buffer` from the plan";
   return error;
 }

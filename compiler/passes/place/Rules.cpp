@@ -1,6 +1,7 @@
 // Tries the rules in order over the loop axes of an operation, and refuses what cannot be (RULES.md#P1 to P3).
 #include "compiler/passes/place/Rules.h"
 
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LayerPattern.h"
 #include "dsl/Suggestions.h"
@@ -70,7 +71,7 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
     if (sizeOf(rule.getAxis()) < 0 && lacksOps(module)) {
       rules.back().refused = true;
     } else if (sizeOf(rule.getAxis()) < 0) {
-      InFlightDiagnostic error = emitError(rule.getLoc());
+      InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P1;
       error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
       error.attachNote(rule.getLoc()) << "help: remove it from the rule: the tensors that have it do not affect the result";
       rules.back().refused = failed = true;
@@ -78,7 +79,7 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
     for (StringAttr axis : rule.getMesh()) {
       if (mesh.indexOf(axis) >= 0 && axis != pipeline)
         continue;
-      InFlightDiagnostic error = emitError(rule.getLoc());
+      InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::M1;
       if (axis == pipeline)
         error << "mesh axis '" << axis.getValue() << "' is taken by the pipeline";
       else
@@ -155,7 +156,7 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
   int64_t size = sizeOf(rule.getAxis()), parts = mesh.sizeOf(splits);
   if (rule.getPad() || size % parts == 0)
     return true;
-  InFlightDiagnostic error = emitError(rule.getLoc());
+  InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P8;
   error << "axis '" << rule.getAxis().getValue() << "' of size " << size << " is not divisible by mesh axis '";
   llvm::interleave(
       splits, [&](StringAttr axis) { error << axis.getValue(); }, [&] { error << " * "; });
@@ -180,7 +181,7 @@ void Rules::refuseWhole(Entry &entry, Operation *op, StringAttr meshAxis) {
 /// Reports all kinds of operations at once, so that the advice is the whole of what must change.
 void Rules::reportWhole(const Entry &entry) const {
   dist::RuleAttr rule = entry.attribute;
-  InFlightDiagnostic error = emitError(rule.getLoc());
+  InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P1;
   error << "axis '" << rule.getAxis().getValue() << "' cannot be split: " << (entry.whole.size() == 1 ? "operation '" : "operations '");
   for (auto [index, each] : llvm::enumerate(entry.whole))
     error << (index == 0 ? "" : index + 1 == entry.whole.size() ? " and '" : ", '") << kindOf(each.first) << "'";
@@ -198,7 +199,7 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
   dist::RuleAttr rule = entry.attribute;
   StringRef axis = rule.getAxis().getValue(), mesh = meshAxis.getValue(), kind = kindOf(op), by = rule.getBy();
   if (by.empty()) {
-    InFlightDiagnostic error = emitError(rule.getLoc());
+    InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P5;
     error << "axis '" << axis << "' cannot be split: operation '" << kind << "' needs it whole";
     error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
     error.attachNote(rule.getLoc()) << "help: choose how its keys are exchanged: '" << axis << " -> " << mesh
@@ -209,7 +210,7 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
   }
   if (ArrayRef<StringAttr> before = assignment.splitsOf(rule.getAxis());
       !before.empty() && rules[assignment.ruleOf(before.front())].attribute != rule) {
-    InFlightDiagnostic error = emitError(rule.getLoc());
+    InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P5;
     error << "axis '" << axis << "' of operation '" << kind << "' is split by two rules";
     error.attachNote(rules[assignment.ruleOf(before.front())].attribute.getLoc()) << "the other one is here";
     error.attachNote(rule.getLoc()) << "help: give one rule both mesh axes: '" << axis << " -> " << before.front().getValue() << ", "
@@ -221,7 +222,7 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
     return true;
   int64_t size = sizeOf(rule.getAxis()), members = this->mesh.sizeOf(rule.getMesh());
   if (rule.getPad() && size % members != 0) {
-    InFlightDiagnostic error = emitError(rule.getLoc());
+    InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P5;
     error << "a ring of " << members << " ranks over axis '" << axis << "' of size " << size
           << " cannot be padded: its pieces replace each other";
     error.attachNote(rule.getLoc()) << "help: use 'by gather', or a size that " << members << " divides";
@@ -230,14 +231,14 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
   if (by != "ring_zigzag")
     return true;
   if (auto causal = op->getAttrOfType<BoolAttr>("causal"); !causal || !causal.getValue()) {
-    InFlightDiagnostic error = emitError(rule.getLoc());
+    InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P5;
     error << "zigzag order balances causal attention, but operation '" << kind << "' has no causal mask";
     error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
     error.attachNote(rule.getLoc()) << "help: without a mask the ring is balanced in any order: use 'by ring'";
     return false;
   }
   if (size % (2 * members) != 0) {
-    InFlightDiagnostic error = emitError(rule.getLoc());
+    InFlightDiagnostic error = emitError(rule.getLoc()) << dsl::Code::P5;
     error << "axis '" << axis << "' of size " << size << " is not divisible by " << 2 * members << ": zigzag order gives each of "
           << members << " ranks two chunks";
     error.attachNote(rule.getLoc()) << "help: use 'by ring', or a size that " << 2 * members << " divides";
@@ -345,7 +346,7 @@ LogicalResult Rules::check() {
     }
     if (!entry.refused && entry.used && !entry.context && !entry.attribute.getBy().empty() && mesh.sizeOf(entry.attribute.getMesh()) > 1) {
       failed = true;
-      InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+      InFlightDiagnostic error = emitError(entry.attribute.getLoc()) << dsl::Code::P5;
       error << "the rule '" << entry.attribute.text() << "' splits neither the keys of attention nor rows of experts";
       if (noteExemption(error, entry))
         error.attachNote(entry.attribute.getLoc()) << "help: remove 'by', or narrow the exemption so that it leaves attention out";
@@ -354,7 +355,7 @@ LogicalResult Rules::check() {
     }
     if (entry.used && entry.lateFor >= 0 && !entry.exempts) {
       failed = true;
-      InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+      InFlightDiagnostic error = emitError(entry.attribute.getLoc()) << dsl::Code::P3;
       error << "the rule '" << entry.attribute.text() << "' follows a broader rule and exempts nothing";
       error.attachNote(rules[entry.lateFor].attribute.getLoc())
           << "'" << rules[entry.lateFor].attribute.text() << "' has split the axis there";
@@ -363,7 +364,7 @@ LogicalResult Rules::check() {
     if (entry.used || entry.refused || lacksOps(module))
       continue;
     failed = true;
-    InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+    InFlightDiagnostic error = emitError(entry.attribute.getLoc()) << dsl::Code::P2;
     error << "no operation uses the rule '" << entry.attribute.text() << "'";
     bool exempted = noteExemption(error, entry);
     if (entry.blocked)

@@ -1,5 +1,6 @@
 // Reads store rules, and refuses those that make no sense at their lines.
 #include "compiler/passes/place/Stores.h"
+#include "compiler/Coded.h"
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
@@ -37,7 +38,7 @@ LogicalResult Stores::check() const {
   for (const Entry &entry : entries)
     for (const Rule &rule : entry.rules)
       if (rules.mesh.indexOf(rule.axis) < 0) {
-        InFlightDiagnostic error = emitError(rule.loc);
+        InFlightDiagnostic error = emitError(rule.loc) << dsl::Code::M1;
         error << "the mesh has no axis '" << rule.axis.getValue() << "'";
         error.attachNote(rule.loc) << "help: rules may use " << rules.freeMeshAxes();
         good = false;
@@ -85,7 +86,7 @@ void Stores::refuse(const Entry &entry, StringAttr axis, nn::VariableOp paramete
   while (!llvm::is_contained(layout.splitsOf(dim), axis))
     ++dim;
   StringAttr name = layout.getNames()[dim];
-  InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
+  InFlightDiagnostic error = emitError(line) << dsl::Code::P7 << "the " << entry.name << " cannot be stored over '" << axis.getValue()
                                              << "', which splits every parameter already, such as axis '" << name.getValue() << "' of '"
                                              << nn::pathOf(parameter) << "'";
   for (dist::RuleAttr rule : attributes::rules.get(module))

@@ -1,4 +1,5 @@
 // prepare-check: whole-program facts of an nn module that no op's verifier can see.
+#include "compiler/Coded.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
@@ -50,7 +51,7 @@ struct PrepareCheck : impl::PrepareCheckBase<PrepareCheck> {
         return;
       int64_t count = index.getType().getDimSize(0), size = sizeOf(op.getIndexed().getType(), op.getIndexedAxis());
       if (count > size)
-        fail(op) << "index over '" << axesOf(index.getType())[0].getValue() << "' reaches " << count - 1 << ", but axis '"
+        fail(op) << dsl::Code::A4 << "index over '" << axesOf(index.getType())[0].getValue() << "' reaches " << count - 1 << ", but axis '"
                  << op.getIndexedAxis().getValue() << "' has size " << size;
     });
   }
@@ -67,7 +68,7 @@ struct PrepareCheck : impl::PrepareCheckBase<PrepareCheck> {
                        << expected;
       ++expected;
       if (!used.contains(pathOf(variable)) && variable.isTrained())
-        fail(variable) << "parameter '" << pathOf(variable) << "' does not affect the loss; use its layer or remove it";
+        fail(variable) << dsl::Code::A16 << "parameter '" << pathOf(variable) << "' does not affect the loss; use its layer or remove it";
     }
   }
 };

@@ -1,5 +1,6 @@
 // prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them and the losses
 // that compare them with 0 and 1, and what a stream of tokens gives it.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
@@ -113,7 +114,7 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
       int64_t size = sizeOf(indexing.getIndexed().getType(), indexing.getIndexedAxis());
       if (value >= 0 && value < size)
         continue;
-      InFlightDiagnostic error = use.getOwner()->emitError();
+      InFlightDiagnostic error = use.getOwner()->emitError() << dsl::Code::A16;
       error << "input '" << input.getName() << "' is looked up here on axis '" << indexing.getIndexedAxis().getValue() << "' of size "
             << size << ", but can have the value " << value << ", which the loss ignores";
       error.attachNote(input.getLoc()) << "help: use a separate input for the loss's targets, or ignore one of 0 to " << size - 1;

@@ -1,5 +1,6 @@
 // prepare-totals: sums over groups of samples become sums of micro-batches or of parts of them. Sums over the samples of a step are known
 // only after the last forward if there are several micro-batches, so what needs them moves to the backward pass.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
@@ -130,7 +131,8 @@ private:
       bool isLate = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand); });
       if (isLate && additions.contains(&op)) {
         InFlightDiagnostic error = op.emitError("a sum over all samples of a step needs another one, which is known after the last forward "
-                                                "pass");
+                                                "pass")
+                                   << dsl::Code::N12;
         error.attachNote(op.getLoc()) << "help: make 'micro' large enough for a single micro-batch";
         return error;
       }

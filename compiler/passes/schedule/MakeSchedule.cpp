@@ -1,4 +1,5 @@
 // The pipeline and the schedule that a module asks for.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Stages.h"
@@ -31,7 +32,7 @@ FailureOr<Pipeline> pipelineOf(ModuleOp module) {
     return pipeline;
   pipeline.stages = dist::meshOf(module).sizeOf(pipeline.axis);
   if (pipeline.stages < 1)
-    return module.emitError("the mesh has no axis '") << pipeline.axis.getValue() << "' for the pipeline";
+    return module.emitError("the mesh has no axis '") << dsl::Code::M1 << pipeline.axis.getValue() << "' for the pipeline";
   if (auto counts = attributes::partSizes.get(module))
     pipeline.counts.assign(counts.asArrayRef().begin(), counts.asArrayRef().end());
   return pipeline;
@@ -66,7 +67,7 @@ LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedul
   for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
     if (kind.keepsCap)
       keeping += (keeping.empty() ? "`by " : ", `by ") + std::string(kind.name) + "`";
-  InFlightDiagnostic error = emitError(place);
+  InFlightDiagnostic error = emitError(place) << dsl::Code::P9;
   error << "schedule '" << pipeline.schedule << "' holds " << microBatches(*most) << " micro-batches at once on stage "
         << most - held.begin() << ", but the plan allows " << microBatches(pipeline.live);
   error.attachNote(place) << "help: it needs `live " << microBatches(*most) << "`; these schedules respect any limit: " << keeping;
@@ -104,7 +105,7 @@ static LogicalResult refuseUnknown(Operation *op, StringRef name) {
   std::string known;
   for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
-  return op->emitError("there is no schedule '") << name << "'; there are: " << known;
+  return op->emitError("there is no schedule '") << dsl::Code::P9 << name << "'; there are: " << known;
 }
 
 /// A schedule that the plan's file states: it must be for this pipeline.
@@ -114,12 +115,12 @@ FailureOr<schedules::Schedule> ScheduleMaker::read(Operation *op, StringRef name
   if (isNew)
     read = schedules::checkCsv(std::string_view(text.data(), text.size()));
   for (const schedules::TextError &error : read.errors)
-    op->emitError("schedule '") << name << "', line " << error.at.row << ", column " << error.at.column << ", stage " << error.stage << ": "
-                                << error.reason;
+    op->emitError("schedule '") << dsl::Code::M11 << name << "', line " << error.at.row << ", column " << error.at.column << ", stage "
+                                << error.stage << ": " << error.reason;
   if (!read.errors.empty())
     return failure();
   auto refuse = [&](const char *what, int64_t has, int64_t wanted) {
-    return op->emitError("schedule '") << name << "' has " << has << ' ' << what << ", the plan " << wanted;
+    return op->emitError("schedule '") << dsl::Code::M11 << name << "' has " << has << ' ' << what << ", the plan " << wanted;
   };
   if (read.schedule.stages() != request.stages)
     return refuse("stages", read.schedule.stages(), request.stages);
@@ -143,7 +144,7 @@ FailureOr<schedules::Schedule> ScheduleMaker::make(Operation *op, StringRef name
     return known->schedule;
   schedules::Made answer = schedules::makeSchedule(*kind, request);
   if (!answer.refusal.empty())
-    return op->emitError(answer.refusal);
+    return op->emitError(answer.refusal) << dsl::Code::P9;
   std::vector<schedules::ScheduleError> errors = schedules::validate(answer.schedule);
   for (const schedules::ScheduleError &error : errors)
     op->emitError("schedule '") << name << "', stage " << error.stage << ": " << error.reason;

@@ -1,6 +1,7 @@
 // First finds how each value comes to every fragment that needs it, then copies the ops in their order, with the moves after definitions.
 #include "compiler/passes/schedule/MicroFragments.h"
 
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/WeightOps.h"
 
@@ -69,7 +70,7 @@ private:
     if (home == place)
       return success();
     auto refuse = [&](const char *what) {
-      InFlightDiagnostic error = user->emitError(what);
+      InFlightDiagnostic error = user->emitError(what) << dsl::Code::I1;
       error << ": part " << place.at << " needs a value of part " << home.at;
       error.attachNote(definition->getLoc()) << "the value is defined here";
       return error;
@@ -87,8 +88,10 @@ private:
   }
 
   static LogicalResult refuseLate(Operation *user, Operation *definition) {
-    InFlightDiagnostic error = user->emitError(
-        "a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass");
+    InFlightDiagnostic error =
+        user->emitError(
+            "a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass")
+        << dsl::Code::N12;
     error.attachNote(definition->getLoc()) << "the value is defined here";
     error.attachNote(user->getLoc())
         << "help: stages can add terms to the same loss if it is a plain sum of them without a condition; otherwise "

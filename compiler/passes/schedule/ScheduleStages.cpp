@@ -1,4 +1,5 @@
 // schedule-stages: cuts the chain of blocks into parts, balanced over the stages, and marks every op with its part.
+#include "compiler/Coded.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/cost/Balance.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
@@ -175,16 +176,16 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       return success();
     if (counts.size() % pipeline.stages != 0)
       return getOperation().emitError("the plan counts the blocks of ")
-             << counts.size() << " parts, but the pipeline has " << pipeline.stages << " stages";
+             << dsl::Code::P9 << counts.size() << " parts, but the pipeline has " << pipeline.stages << " stages";
     int64_t sum = 0;
     for (auto [part, count] : llvm::enumerate(counts)) {
       if (count < 0 || (count == 0 && part != 0 && part + 1 != counts.size()))
-        return getOperation().emitError("part ")
-               << part << " of " << counts.size() << " has " << count << " blocks; only the first and the last can do without one";
+        return getOperation().emitError("part ") << dsl::Code::P9 << part << " of " << counts.size() << " has " << count
+                                                 << " blocks; only the first and the last can do without one";
       sum += count;
     }
     if (sum != static_cast<int64_t>(chain.length()))
-      return getOperation().emitError("stages hold ") << sum << " of " << chain.length() << " blocks";
+      return getOperation().emitError("stages hold ") << dsl::Code::P9 << sum << " of " << chain.length() << " blocks";
     return success();
   }
 
@@ -254,7 +255,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     if (!pipeline.counts.empty()) {
       if (pipeline.counts.size() != placement.size())
         return getOperation().emitError("the plan counts the blocks of ")
-               << pipeline.counts.size() << " parts, but the schedule has " << placement.size();
+               << dsl::Code::P9 << pipeline.counts.size() << " parts, but the schedule has " << placement.size();
       parts.counts.assign(pipeline.counts.begin(), pipeline.counts.end());
     } else if (placement.size() == 1) {
       parts.counts = {static_cast<int>(chain.length())};
@@ -265,7 +266,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       parts.counts = cost::balanceParts(costs, placement);
     }
     if (parts.counts.empty()) {
-      InFlightDiagnostic error = getOperation().emitError("the pipeline has ") << stages << " stages";
+      InFlightDiagnostic error = getOperation().emitError("the pipeline has ") << dsl::Code::P9 << stages << " stages";
       if (chunks > 1)
         error << " of " << chunks << " chunks, " << placement.size() << " parts,";
       return error << " but the model repeats only " << chain.length() << " blocks";

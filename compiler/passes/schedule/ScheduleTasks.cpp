@@ -1,4 +1,5 @@
 // schedule-tasks: the program's schedule, made for its costs, becomes one pipe.order per stage.
+#include "compiler/Coded.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 
@@ -55,7 +56,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
   LogicalResult checkPlacement(pipe::ProgramOp program, const schedules::Schedule &schedule) {
     if (llvm::equal(program.getStageOfPlace(), schedule.placement))
       return success();
-    return program.emitError("schedule '") << program.getSchedule() << "' places the parts of the chain otherwise than the program says";
+    return program.emitError("schedule '") << dsl::Code::M11 << program.getSchedule()
+                                           << "' places the parts of the chain otherwise than the program says";
   }
 
   /// The backward pass may read what all forwards add up (prepare-totals): then each stage has its forwards first.
@@ -70,7 +72,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       auto late = std::find_if(backward, list.end(), isForward);
       if (late == list.end())
         continue;
-      InFlightDiagnostic error = total.emitError("a sum over all samples of a step is known after the last forward pass, but schedule '");
+      InFlightDiagnostic error = total.emitError("a sum over all samples of a step is known after the last forward pass, but schedule '")
+                                 << dsl::Code::N12;
       error << program.getSchedule() << "' begins with the backward pass of micro-batch " << backward->micro
             << " before the forward pass of " << late->micro << " on stage " << stage;
       error.attachNote(total.getLoc()) << "help: choose a schedule that has all forward passes first, such as `by gpipe`, or make 'micro' "

@@ -165,7 +165,7 @@ void readAccelerate(Reading &in) {
   const ForeignEntry *type = in.find("distributed_type"), *world = in.find("num_processes"), *precision = in.find("mixed_precision"),
                      *half = in.find("fp16"), *cpu = in.find("use_cpu");
   if (!type) {
-    in.diagnostics.error({0, 1, 1, 1}, "an Accelerate file needs distributed_type");
+    in.diagnostics.error(dsl::Code::F2, {0, 1, 1, 1}, "an Accelerate file needs distributed_type");
     return;
   }
   std::string word = lowerCase(in.word(precision, in.isTrue(half) ? "fp16" : "no")), how = upperCase(in.word(type, "NO"));

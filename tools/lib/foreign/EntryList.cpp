@@ -9,7 +9,7 @@ namespace npar::foreign {
 
 bool EntryList::refuse(dsl::Location at, const std::string &message) {
   if (!refused)
-    diagnostics.error(at, message);
+    diagnostics.error(dsl::Code::F1, at, message);
   refused = true;
   return false;
 }

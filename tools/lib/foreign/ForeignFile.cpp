@@ -120,7 +120,7 @@ std::optional<std::string> readText(const std::string &path, uint32_t &file, dsl
   file = sources.add(path, wrong.empty() ? text : "");
   if (wrong.empty())
     return text;
-  diagnostics.error({file, 0, 0, 1}, wrong);
+  diagnostics.error(dsl::Code::F1, {file, 0, 0, 1}, wrong);
   return std::nullopt;
 }
 
@@ -176,14 +176,14 @@ private:
     } else if (!found->second.unknown) {
       return found->second.text;
     } else if (!found->second.unknown->help.empty()) {
-      diagnostics.error(entry.at, fmt::format("'{}' names a file that depends on {}", entry.key, found->second.unknown->why))
+      diagnostics.error(dsl::Code::F1, entry.at, fmt::format("'{}' names a file that depends on {}", entry.key, found->second.unknown->why))
           .help(entry.at, found->second.unknown->help);
       return std::nullopt;
     } else if (reference.isOptional) {
       return std::nullopt;
     }
     const std::string why = wrong.all().empty() ? "its text is not known" : wrong.all().front().message;
-    diagnostics.error(entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, why))
+    diagnostics.error(dsl::Code::F1, entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, why))
         .help(entry.at, "it is looked for next to the file that names it");
     return std::nullopt;
   }
@@ -214,7 +214,9 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
   if (!found.program) // the syntax may be broken, and the error should be about that
     found = byName(path);
   dsl::Location at = {number, 1, 1, 1};
-  auto refuse = [&](const std::string &message) { diagnostics.error(at, message).help(at, "--from-format says whose it is"); };
+  auto refuse = [&](const std::string &message) {
+    diagnostics.error(dsl::Code::F1, at, message).help(at, "--from-format says whose it is");
+  };
   if (!program && (!found.program || found.program->isNested())) {
     const char *other = otherProgramOf(*text);
     if (other)
@@ -241,7 +243,7 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
     result.entries = result.program->parse(*text, number, result.isDump, diagnostics);
   }
   if (!diagnostics.hasErrors() && result.entries.empty())
-    diagnostics.error(at, std::string("this has no setting of ") + result.program->name());
+    diagnostics.error(dsl::Code::F1, at, std::string("this has no setting of ") + result.program->name());
   if (diagnostics.hasErrors())
     return std::nullopt;
   const ForeignProgram *owner = result.isDump ? result.program : ownerOf(result.entries, result.program, *text);
@@ -251,13 +253,13 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
     return std::nullopt;
   }
   if (program && owner && owner != program && ownSettings(*program, result.entries) == 0) {
-    diagnostics.error(at, fmt::format("this has settings that only {} has, and none of {}", owner->name(), program->name()))
+    diagnostics.error(dsl::Code::F1, at, fmt::format("this has settings that only {} has, and none of {}", owner->name(), program->name()))
         .help(at, std::string("--from-format ") + owner->key() + " reads it");
     return std::nullopt;
   }
   if (!program && !owner) {
     if (const ForeignEntry *other = otherFileOf(result.entries)) {
-      diagnostics.error(other->at, fmt::format("this script trains by the settings of '{}'", other->value.substr(0, 60)))
+      diagnostics.error(dsl::Code::F1, other->at, fmt::format("this script trains by the settings of '{}'", other->value.substr(0, 60)))
           .help(other->at, "give that file by --from, and the number of devices by --world");
       return std::nullopt;
     }

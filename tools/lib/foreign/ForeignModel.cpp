@@ -137,7 +137,7 @@ Result<std::optional<KnownModel>> knownModel(const ForeignRequest &request, cons
   const ForeignEntry &entry = *named->entry;
   const std::string shown = entry.value.substr(0, 60);
   if (entry.unknown) {
-    dsl::Diagnostic &error = diagnostics.error(entry.at, "the name of the model depends on " + entry.unknown->why);
+    dsl::Diagnostic &error = diagnostics.error(dsl::Code::F2, entry.at, "the name of the model depends on " + entry.unknown->why);
     error.help(entry.at,
                entry.unknown->help.empty() ? "give --model-config PATH: its config.json, or the folder with it" : entry.unknown->help);
     return std::optional<KnownModel>();
@@ -153,7 +153,8 @@ Result<std::optional<KnownModel>> knownModel(const ForeignRequest &request, cons
                                     {"'" + shown + "' has the sizes of configuration '" + config->config +
                                      "' of the standard library; --model-config PATH replaces it"}});
   diagnostics
-      .error(entry.at, "there is no folder '" + shown + "' with a config.json, and no configuration of the standard library has this name")
+      .error(dsl::Code::F2, entry.at,
+             "there is no folder '" + shown + "' with a config.json, and no configuration of the standard library has this name")
       .help(entry.at, "give --model-config PATH: its config.json, or the folder with it");
   return std::optional<KnownModel>();
 }
@@ -179,8 +180,9 @@ void checkLength(const ForeignRun &run, const std::vector<Constant> &constants, 
   if (positions == 0 || run.length <= positions)
     return;
   diagnostics
-      .error(run.placeOf("length"), "sequences of " + std::to_string(run.length) + " tokens are longer than the " +
-                                        std::to_string(positions) + " positions of the model's configuration (max_position_embeddings)")
+      .error(dsl::Code::F2, run.placeOf("length"),
+             "sequences of " + std::to_string(run.length) + " tokens are longer than the " + std::to_string(positions) +
+                 " positions of the model's configuration (max_position_embeddings)")
       .help(run.placeOf("length"), "--set context=" + std::to_string(run.length) + " gives the model as many positions");
 }
 

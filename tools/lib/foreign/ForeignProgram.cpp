@@ -6,7 +6,7 @@
 namespace npar::foreign {
 
 void Refusals::error(const dsl::Location &at, const std::string &text, const std::string &help) {
-  dsl::Diagnostic &one = diagnostics.error(at, text);
+  dsl::Diagnostic &one = diagnostics.error(dsl::Code::F4, at, text);
   if (!help.empty())
     one.help(at, help);
 }

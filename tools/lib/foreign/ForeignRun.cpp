@@ -22,7 +22,7 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
   for (int64_t size : {run.tp, run.pp, run.cp, run.replicas}) {
     inner *= size;
     if (inner > int64_t{1} << 20) {
-      diagnostics.error(run.placeOf("tp"), fmt::format("the mesh ({}) has more than a million ranks", sizes));
+      diagnostics.error(dsl::Code::F2, run.placeOf("tp"), fmt::format("the mesh ({}) has more than a million ranks", sizes));
       return;
     }
   }
@@ -32,21 +32,21 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
   if (run.world == 0)
     run.world = hints.otherwise;
   if (run.world == 0) {
-    diagnostics.error(at, "the file does not state the number of devices")
+    diagnostics.error(dsl::Code::F2, at, "the file does not state the number of devices")
         .help(at, "give --world N, or --hosts N with the machine's number of devices per host");
     return;
   }
   if (run.world % inner != 0 || run.world > int64_t{1} << 20) {
-    diagnostics.error(at, fmt::format("{} devices are not divisible by {} ({})", run.world, inner, sizes))
+    diagnostics.error(dsl::Code::F2, at, fmt::format("{} devices are not divisible by {} ({})", run.world, inner, sizes))
         .help(at, fmt::format("change it with --world N or --hosts N: the next possible number is {}", (run.world / inner + 1) * inner));
     return;
   }
   if (run.dp > 0 && run.dp != run.world / inner)
-    diagnostics.error(run.has("dp") ? run.placeOf("dp") : at,
+    diagnostics.error(dsl::Code::F2, run.has("dp") ? run.placeOf("dp") : at,
                       fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
   run.dp = run.world / inner;
   if (run.dp % run.ep != 0)
-    diagnostics.error(run.placeOf("ep"),
+    diagnostics.error(dsl::Code::F2, run.placeOf("ep"),
                       fmt::format("ep {} does not divide the {} {}", run.expertRanks(), run.dp * (run.expertsOverContext ? run.cp : 1),
                                   run.expertsOverContext ? "ranks of data and context parallelism" : "data-parallel ranks"));
   if (run.zero == 0) // nothing is sharded, so all ranks of dp are replicas
@@ -61,7 +61,8 @@ void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &dia
   if (run.micro == 0) { // two of the three sizes are given
     run.micro = run.batch / (counted * run.accumulation);
     if (run.micro * counted * run.accumulation != run.batch) {
-      diagnostics.error(at, fmt::format("a batch of {} is not divisible by {} times {} micro-batches", run.batch, ranks, run.accumulation));
+      diagnostics.error(dsl::Code::F2, at,
+                        fmt::format("a batch of {} is not divisible by {} times {} micro-batches", run.batch, ranks, run.accumulation));
       return;
     }
   }
@@ -73,7 +74,7 @@ void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &dia
                                       run.batch / run.countedRanks, run.batch, run.countedRanks, run.program->name()));
     run.batch /= run.countedRanks;
   } else if (run.countedRanks > 1) {
-    diagnostics.error(at,
+    diagnostics.error(dsl::Code::F2, at,
                       fmt::format("a batch of {} is not divisible by {} times {} sequences of a micro-batch", run.batch, ranks, run.micro));
     return;
   }
@@ -81,7 +82,8 @@ void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &dia
     run.batch = hints.batch;
   else if (run.batch % (rows * run.micro) != 0)
     diagnostics
-        .error(at, fmt::format("a batch of {} is not divisible by dp {} times {} sequences of a micro-batch", run.batch, rows, run.micro))
+        .error(dsl::Code::F2, at,
+               fmt::format("a batch of {} is not divisible by dp {} times {} sequences of a micro-batch", run.batch, rows, run.micro))
         .help(at, fmt::format("{} is the next that is", (run.batch / (rows * run.micro) + 1) * rows * run.micro));
 }
 
@@ -132,11 +134,12 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   if (diagnostics.hasErrors())
     return std::nullopt;
   if (run.understood == 0) {
-    diagnostics.error({0, 1, 1, 1}, fmt::format("npar understands no setting of this file as one of {}", run.program->name()));
+    diagnostics.error(dsl::Code::F2, {0, 1, 1, 1},
+                      fmt::format("npar understands no setting of this file as one of {}", run.program->name()));
     return std::nullopt;
   }
   if (run.model.empty() && !hints.modelIsKnown) {
-    diagnostics.error({0, 1, 1, 1}, "the file does not name the model that it trains")
+    diagnostics.error(dsl::Code::F2, {0, 1, 1, 1}, "the file does not name the model that it trains")
         .help({0, 1, 1, 1}, "give --model-config PATH: its config.json, or the folder with it");
     return std::nullopt;
   }

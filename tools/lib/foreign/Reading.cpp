@@ -99,7 +99,7 @@ bool Reading::reportUnknown(const ForeignEntry &entry) {
   if (!entry.unknown || !reported.insert(&entry).second)
     return entry.unknown.has_value();
   const UnknownValue &unknown = *entry.unknown;
-  dsl::Diagnostic &one = diagnostics.error(entry.at, fmt::format("'{}' depends on {}", shown(entry), unknown.why));
+  dsl::Diagnostic &one = diagnostics.error(dsl::Code::F2, entry.at, fmt::format("'{}' depends on {}", shown(entry), unknown.why));
   if (unknown.at.file != entry.at.file || unknown.at.line != entry.at.line)
     one.note(unknown.at, "it is read here");
   if (!unknown.help.empty())
@@ -158,7 +158,7 @@ void Reading::place(const std::string &name, const ForeignEntry *entry) {
     run.places.emplace_back(name, entry->at);
 }
 
-void Reading::error(const ForeignEntry &entry, const std::string &message) { diagnostics.error(entry.at, message); }
+void Reading::error(const ForeignEntry &entry, const std::string &message) { diagnostics.error(dsl::Code::F2, entry.at, message); }
 
 /// Tells whether a section around the setting is switched off by its `enabled`, which is off by default.
 bool Reading::isOff(const std::string &key) const {

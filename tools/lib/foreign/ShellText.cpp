@@ -138,7 +138,7 @@ private:
       environment.state.arguments.emplace_back(given.at(std::to_string(i)), shell::Origin{file, 0});
     for (const auto &[name, value] : given)
       if (name.find_first_not_of("0123456789") != std::string::npos && sources.text(file).find(name) == std::string::npos)
-        diagnostics.error({file, 0, 0, 1}, fmt::format("'{}' of --env does not occur in '{}'", name, path));
+        diagnostics.error(dsl::Code::F3, {file, 0, 0, 1}, fmt::format("'{}' of --env does not occur in '{}'", name, path));
   }
 
   /// A file in the folder of the script, or below. Nothing outside of it is read.
@@ -171,7 +171,7 @@ private:
 
   void report(const shell::Failure &failure) {
     dsl::Location at = places.of(failure.at);
-    dsl::Diagnostic &one = diagnostics.error(at, failure.message);
+    dsl::Diagnostic &one = diagnostics.error(dsl::Code::F3, at, failure.message);
     if (!failure.help.empty())
       one.help(at, failure.help);
   }
@@ -189,7 +189,7 @@ private:
     const std::string message = what + " depends on " + value.why;
     if (!reported.insert(message).second)
       return;
-    dsl::Diagnostic &one = diagnostics.error(at, message);
+    dsl::Diagnostic &one = diagnostics.error(dsl::Code::F3, at, message);
     if (value.at.file != at.file || value.at.line != at.line)
       one.note(value.at, "it is read here");
     if (!value.help.empty())
@@ -208,7 +208,7 @@ private:
       if (rankOf(one) == best && std::none_of(those.begin(), those.end(), [&](const Launch &known) { return isSame(known, one); }))
         those.push_back(one);
     if (those.empty()) {
-      dsl::Diagnostic &error = diagnostics.error({file, 1, 1, 1}, "this script starts no training program");
+      dsl::Diagnostic &error = diagnostics.error(dsl::Code::F3, {file, 1, 1, 1}, "this script starts no training program");
       if (runner.hasExited)
         error.note(places.of(runner.lastExit), "it ends here")
             .help({file, 1, 1, 1}, "--env NAME=VALUE sets a variable, --env 1=VALUE the first argument");
@@ -236,11 +236,13 @@ private:
       }
     dsl::Location here = places.of(first.at), there = places.of(those[1].at);
     if (here.line == there.line && here.file == there.file) {
-      diagnostics.error(here, "this training command runs several times with different words")
+      diagnostics.error(dsl::Code::F3, here, "this training command runs several times with different words")
           .help(here, "keep one of the runs in the file");
       return std::nullopt;
     }
-    diagnostics.error(here, fmt::format("this script has {} training commands: line {} and line {}", those.size(), here.line, there.line))
+    diagnostics
+        .error(dsl::Code::F3, here,
+               fmt::format("this script has {} training commands: line {} and line {}", those.size(), here.line, there.line))
         .note(there, "the second one")
         .help(here, "keep the one that you mean in the file, or give --from a copy with it alone");
     return std::nullopt;

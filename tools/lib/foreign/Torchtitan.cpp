@@ -108,7 +108,7 @@ void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
   run.stages = torchtitanStages(layers, count, first, last);
   for (int64_t blocks : run.stages)
     if (blocks < 1) {
-      in.diagnostics.error(run.placeOf("pp"),
+      in.diagnostics.error(dsl::Code::F2, run.placeOf("pp"),
                            fmt::format("{} layers leave a stage of the pipeline, which has {} parts, without a block", layers, count));
       return;
     }
@@ -221,7 +221,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   in.keep(local); // a plan has one run of the pipeline, torchtitan one for each accumulated batch
   run.micro = run.pp > 1 ? in.whole(micro, 1) : each;
   if (each % run.micro != 0)
-    in.diagnostics.error((micro ? micro : local)->at,
+    in.diagnostics.error(dsl::Code::F2, (micro ? micro : local)->at,
                          fmt::format("local_batch_size {} is not divisible by pipeline_parallel_microbatch_size {}", each, run.micro));
   else
     run.accumulation = each / run.micro;

@@ -81,13 +81,13 @@ void readTorchtitanModel(Reading &in) {
   if (flavor == std::end(flavors)) {
     const ForeignEntry &at = size ? *size : *name;
     in.diagnostics
-        .error(at.at,
+        .error(dsl::Code::F2, at.at,
                fmt::format("of torchtitan's models npar knows {}, not '{} {}'", knownFlavors(), in.word(name, ""), in.word(size, "")))
         .help(at.at, "--model-config names the config.json of the model");
     return;
   }
   if (run.pp > 1 && !flavor->family.isPipelined)
-    in.diagnostics.error(name->at, fmt::format("torchtitan does not split {} into stages of a pipeline", family));
+    in.diagnostics.error(dsl::Code::F2, name->at, fmt::format("torchtitan does not split {} into stages of a pipeline", family));
   run.model = flavor->family.model, run.layers = flavor->depth;
   for (const auto &[key, value] : {std::pair("vocab", flavor->vocab),
                                    {"context", run.length}, // torchtitan's positions end with the sequence

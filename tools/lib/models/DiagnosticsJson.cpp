@@ -24,6 +24,8 @@ OrderedJson diagnosticsJson(const dsl::Diagnostics &diagnostics, const dsl::Sour
   OrderedJson all = OrderedJson::array();
   for (const dsl::Diagnostic &diagnostic : diagnostics.all()) {
     OrderedJson json = jsonOf(diagnostic, sources);
+    if (!diagnostic.code.empty())
+      json["code"] = diagnostic.code;
     json["notes"] = OrderedJson::array();
     for (const dsl::Diagnostic &part : diagnostic.parts)
       json["notes"].push_back(jsonOf(part, sources));

@@ -64,7 +64,8 @@ void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
     run.chunks = 2;
   int64_t parts = run.pp * run.chunks, rest = layers, between = parts;
   if (parts > layers) {
-    in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers are fewer than the {} parts of the pipeline", layers, parts));
+    in.diagnostics.error(dsl::Code::F2, run.placeOf("pp"),
+                         fmt::format("{} layers are fewer than the {} parts of the pipeline", layers, parts));
     return;
   }
   int64_t inFirst = in.whole(first, 0, 0), inLast = in.whole(last, 0, 0); // blocks of a whole stage, over all its chunks
@@ -74,7 +75,8 @@ void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
   rest -= inFirst + inLast;
   between -= (first ? run.chunks : 0) + (last ? run.chunks : 0);
   if (rest < 0 || between < 0 || (between == 0 ? rest != 0 : rest % between != 0)) {
-    in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers do not go evenly over {} parts of the pipeline", rest, between))
+    in.diagnostics
+        .error(dsl::Code::F2, run.placeOf("pp"), fmt::format("{} layers do not go evenly over {} parts of the pipeline", rest, between))
         .help(run.placeOf("pp"),
               "Megatron-LM refuses it too; --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers make a rest");
     return;
@@ -158,7 +160,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     return;
   if (!hints.modelIsKnown) {
     if (run.length == 0 && in.find("num_layers"))
-      in.diagnostics.error(in.find("num_layers")->at, "the file does not state the sequence length")
+      in.diagnostics.error(dsl::Code::F2, in.find("num_layers")->at, "the file does not state the sequence length")
           .help(in.find("num_layers")->at, "add --seq-length to the file");
     else
       readMegatronModel(in, hints);

@@ -73,7 +73,8 @@ void refuseModel(Reading &in) {
     return in.error(vision ? *vision : *program, "npar has no model of images and text");
   bool isT5 = path.find("t5") != std::string::npos;
   if (isT5 || decoder) {
-    in.diagnostics.error((isT5 ? program : decoder)->at, "npar does not read a T5, with an encoder and a decoder, from flags")
+    in.diagnostics
+        .error(dsl::Code::F2, (isT5 ? program : decoder)->at, "npar does not read a T5, with an encoder and a decoder, from flags")
         .help((isT5 ? program : decoder)->at, "`npar simulate t5 --config t5-base` simulates a T5 of the standard library");
     return;
   }
@@ -104,7 +105,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (!layers || !hidden || !headsAt) {
     const ForeignEntry *one = layers ? layers : hidden ? hidden : headsAt;
     if (one)
-      in.diagnostics.error(one->at, "num_layers, hidden_size and num_attention_heads are needed together");
+      in.diagnostics.error(dsl::Code::F2, one->at, "num_layers, hidden_size and num_attention_heads are needed together");
     return;
   }
   if (in.diagnostics.hasErrors())
@@ -142,7 +143,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   run.model = isQwen ? "qwen3_moe" : isRouted ? "mixtral" : isLlama ? "llama" : isGpt2 ? "gpt2" : "decoder";
   int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
   if (vocab == 0 && !hints.vocabularyIsKnown)
-    in.diagnostics.error(layers->at, "the file does not state the vocabulary size")
+    in.diagnostics.error(dsl::Code::F2, layers->at, "the file does not state the vocabulary size")
         .help(layers->at, "add --vocab-size to the file, or give --set vocab=N");
   auto constant = [&](const char *name, const auto &value, bool isGiven = true) {
     run.constants.push_back({name, fmt::format("{}", value), isGiven ? Origin::File : Origin::Program});

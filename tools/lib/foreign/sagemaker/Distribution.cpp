@@ -73,13 +73,14 @@ std::optional<int64_t> devicesOfHost(Reading &in, const ForeignEntry *type) {
     if (type)
       in.whole(type, 0); // reports what it depends on
     else
-      in.diagnostics.error({0, 1, 1, 1}, "the file does not state the type of its instances (instance_type)")
+      in.diagnostics.error(dsl::Code::F2, {0, 1, 1, 1}, "the file does not state the type of its instances (instance_type)")
           .help({0, 1, 1, 1}, "give --world N, the number of processes");
     return std::nullopt;
   }
   std::optional<int64_t> devices = devicesOfInstance(type->value);
   if (!devices)
-    in.diagnostics.error(type->at, fmt::format("npar does not know how many devices an instance '{}' has", type->value.substr(0, 60)))
+    in.diagnostics
+        .error(dsl::Code::F2, type->at, fmt::format("npar does not know how many devices an instance '{}' has", type->value.substr(0, 60)))
         .help(type->at, "give --world N, the number of processes");
   return devices;
 }
@@ -95,7 +96,8 @@ void readProcesses(Reading &in, const ForeignHints &hints, bool isModelParallel)
   if (hints.world > 0)
     return;
   if (!usesMpi && !usesLibrary && !usesTorch && !usesDdp && !usesMirrors && !isModelParallel) {
-    in.diagnostics.error(run.placeOf("world"), "the file leaves open how processes work together: no `distribution` is enabled")
+    in.diagnostics
+        .error(dsl::Code::F2, run.placeOf("world"), "the file leaves open how processes work together: no `distribution` is enabled")
         .help(run.placeOf("world"), "give --world N, the number of processes, if the training script starts them itself");
     return;
   }
@@ -184,7 +186,7 @@ void readModelParallel(Reading &in, const ForeignHints &hints) {
   // One rank of tensor parallelism gets a batch of its own, unless the batch is scaled already (prescaled_batch).
   const int64_t batch = run.micro * run.accumulation * (in.isTrue(scaled) ? 1 : run.tp);
   if (batch > Reading::mostSize) {
-    in.diagnostics.error(run.placeOf("micro"),
+    in.diagnostics.error(dsl::Code::F2, run.placeOf("micro"),
                          fmt::format("a model replica gets {} samples, at most {} are read", batch, Reading::mostSize));
     return;
   }
@@ -203,7 +205,7 @@ void readModelParallel(Reading &in, const ForeignHints &hints) {
     run.assumed.push_back("optimize: memory, the default, stores activations once: sequence parallelism over tp");
   if (world > inner && !in.isTrue(ddp) && !in.isTrue(horovod) && inner > 1)
     in.diagnostics
-        .error(ddp ? ddp->at : run.placeOf("pp"),
+        .error(dsl::Code::F2, ddp ? ddp->at : run.placeOf("pp"),
                fmt::format("{} processes are more than the {} of one model replica, and ddp is not true", world, inner))
         .help(ddp ? ddp->at : run.placeOf("pp"), "set \"ddp\": True, which trains several replicas");
   run.precision = in.isTrue(bf16) ? "bf16" : in.isTrue(fp16) || in.isTrue(older) ? "fp16" : run.precision;

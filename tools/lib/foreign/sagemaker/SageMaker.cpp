@@ -57,7 +57,7 @@ std::vector<ForeignEntry> entriesOf(const python::Literals &literals, uint32_t f
     entries.refuse({file, 1, 1, 1}, "this file has more dictionaries than are read");
   } else if (calls.size() > 1) {
     diagnostics
-        .error(calls[0]->at,
+        .error(dsl::Code::F2, calls[0]->at,
                fmt::format("this file has {} estimators: line {} and line {}", calls.size(), calls[0]->at.line, calls[1]->at.line))
         .note(calls[1]->at, "the second one")
         .help(calls[0]->at, "give --from a copy with one of them");
