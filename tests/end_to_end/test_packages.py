@@ -200,9 +200,9 @@ class BareRootTest(unittest.TestCase):
         self.use("trixie")
 
     def test_archive(self):
-        [archive] = self.packages.glob("*.tar.xz")
+        [archive] = self.packages.glob("*.tar.gz")
         run("tar", "-C", self.folder, "-xf", archive)
-        place = self.folder / archive.name.removesuffix(".tar.xz")
+        place = self.folder / archive.name.removesuffix(".tar.gz")
         size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink())
         print(f"archive: {archive.stat().st_size / 1e6:.1f} MB, unpacked {size / 1e6:.1f} MB; " + ", ".join(f"{path.name} {path.stat().st_size / 1e6:.1f} MB" for path in sorted(self.packages.glob("*.deb"))))
         self.assertLess(size, ARCHIVE_BYTES)

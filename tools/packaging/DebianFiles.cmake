@@ -1,4 +1,5 @@
 # CPack runs this before it makes packages: files at the places and in the forms that Debian's policy asks for.
+cmake_minimum_required(VERSION 3.24) # of policies
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
   return()
 endif()
@@ -11,7 +12,7 @@ endfunction()
 # Debian's loader looks into /usr/lib by itself: only the private folder must be named.
 foreach(component Runtime Compiler Driver)
   set(stage ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr)
-  file(GLOB programs ${stage}/lib/libnpar*.so.?.* ${stage}/bin/npar)
+  file(GLOB programs ${stage}/lib/libnpar*.so.? ${stage}/bin/npar)
   foreach(program IN LISTS programs)
     if(component STREQUAL "Compiler")
       file(RPATH_CHANGE FILE ${program} OLD_RPATH "$ORIGIN:$ORIGIN/npar" NEW_RPATH /usr/lib/npar)

@@ -1,4 +1,5 @@
 # Collects licences when npar is installed, from the statements that come with Debian's packages of what npar uses.
+cmake_minimum_required(VERSION 3.24) # of policies
 
 # Writes share/npar/FILE under the prefix: a heading, then the statements of the packages in ARGN.
 function(npar_notices file heading)

@@ -9,7 +9,7 @@ namespace npar::doctor {
 
 Finding checkGpus(const devices::DeviceSurvey &survey) {
   if (survey.gpus.empty())
-    return {"GPU", Health::Note, "none: " + survey.trouble, "nothing, unless this machine has an NVIDIA GPU: then install its driver"};
+    return {"GPU", Health::Note, "none: " + survey.trouble, "if this machine has an NVIDIA GPU, install its driver"};
   std::string text;
   for (size_t i = 0; i < survey.gpus.size(); ++i) {
     const devices::GpuFacts &gpu = survey.gpus[i];
