@@ -130,6 +130,7 @@ ExitCode drive(int argc, char **argv) {
       {"Look", addExplainCommand(driver)},
       {"Look", addScheduleCommand(driver)},
       {"Look", addCompileCommand(driver)},
+      {"Look", addLspCommand(driver)},
       {"Check", addVerifyCommand(driver)},
       {"Plan", addPlanCommand(driver)},
       {"Plan", addSimulateCommand(driver)},
