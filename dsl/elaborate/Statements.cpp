@@ -58,6 +58,9 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose
   } catch (const Stop &) { // a condition of the model does not hold
   }
   if (values) {
+    for (const ast::Item &constant : model.parameters) // a configuration may have bound it somewhere else
+      if (const Binding *bound = scope.findHere(constant.name.text))
+        note(constant.name.text, bound->value, constant.name.location, "");
     note(scope, "");
     for (const auto &each : instances)
       note(each->scope, each->path);

@@ -270,12 +270,19 @@ private:
           if (std::string sizes = sizesText(*choice->program, value->type.axes); !sizes.empty())
             text += ": " + sizes;
         if (const compiler::PlacedValue *placed = placedValue(*choice, *value))
-          text += fmt::format("; a rank has `{}`, {} per micro-batch{}", placed->layout.empty() ? "a scalar" : placed->layout,
-                              bytesText(static_cast<uint64_t>(placed->bytes)), under(*choice));
+          text += fmt::format("; layout `{}`, on a rank {} per micro-batch{}", placed->layout.empty() ? "whole" : placed->layout,
+                              localText(*placed), under(*choice));
         if (seen.insert(text).second)
           lines.push_back(text);
       }
     addList(lines);
+  }
+
+  /// "4 × 32 × 128 elements, 64.0 KiB"
+  static std::string localText(const compiler::PlacedValue &placed) {
+    return placed.shape.empty()
+               ? "one number"
+               : fmt::format("{} elements, {}", fmt::join(placed.shape, " × "), bytesText(static_cast<uint64_t>(placed.bytes)));
   }
 
   void ofParameter(const Place &symbol) {

@@ -299,8 +299,10 @@ private:
     state.marked = paths;
   }
 
-  /// Answers when the worker has nothing left to do, for tests and scripts.
+  /// Answers when the worker has nothing left to do, for tests and scripts. Messages that come from a file wait with it.
   void wait(const Parameters &, Reply reply) {
+    if (style == llvm::lsp::JSONStreamStyle::Delimited)
+      worker.waitUntilIdle();
     {
       std::lock_guard<std::mutex> lock(mutex);
       waiting.push_back(std::move(reply));

@@ -37,11 +37,17 @@ void Worker::drop(const std::string &path) {
   std::lock_guard<std::mutex> lock(mutex);
   ++generations[path];
   waiting.erase(path);
+  rested.notify_all();
 }
 
 bool Worker::isIdle() {
   std::lock_guard<std::mutex> lock(mutex);
   return !busy && waiting.empty();
+}
+
+void Worker::waitUntilIdle() {
+  std::unique_lock<std::mutex> lock(mutex);
+  rested.wait(lock, [&] { return !busy && waiting.empty(); });
 }
 
 void Worker::run() {
@@ -71,6 +77,7 @@ void Worker::run() {
       lock.lock();
     }
     busy = false;
+    rested.notify_all();
     if (waiting.empty() && !ends) {
       lock.unlock();
       idle();

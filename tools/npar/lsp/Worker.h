@@ -22,6 +22,7 @@ public:
   void ask(lsp::AnalysisRequest request);
   void drop(const std::string &path);
   bool isIdle();
+  void waitUntilIdle();
 
 private:
   void run();
@@ -29,7 +30,7 @@ private:
   std::function<void(lsp::Analysis)> publish;
   std::function<void()> idle;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable changed, rested;
   std::map<std::string, lsp::AnalysisRequest> waiting; ///< by path
   std::map<std::string, uint64_t> generations;         ///< by path: of the latest request
   std::string last;                                    ///< path of the latest request, which goes first
