@@ -128,7 +128,7 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
     return std::nullopt;
   PassManager passes(&context);
   passes.enableVerifier(!options.asDraft);
-  buildPipeline(passes, options);
+  buildPipeline(passes, sources, options);
   if (options.onPhase || options.wantsToStop)
     watchPasses(context, options);
   Compiled result;

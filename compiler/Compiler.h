@@ -1,6 +1,7 @@
 // The compiler's front door: an elaborated program in, one compiled program or the text of a stage out.
 #pragma once
 
+#include "compiler/PlacedValues.h"
 #include "compiler/memory/SavedActivations.h"
 #include "dsl/Program.h"
 #include "engine/program/Loader.h"
@@ -27,13 +28,15 @@ struct CompileOptions {
   bool withoutKernels = false;
   /// Compile a draft for predictions alone: without kernels, and without verifying the program after each pass and at the end.
   bool asDraft = false;
-  /// Move independent work between each collective and the first use of its result (memory/OverlapCollectives.h). False: to predict programs
-  /// that do not.
+  /// Move independent work between each collective and the first use of its result (memory/OverlapCollectives.h). False: to predict
+  /// programs that do not.
   bool movesWork = true;
   /// Devices, from `deviceTargets`, for which kernels are generated in addition to this processor.
   std::vector<std::string> targets;
   /// Nodes of the model, in ascending order, whose results are not rounded to the 16-bit type of the plan; `npar verify` measures them.
   std::vector<int> unrounded;
+  /// Gets the layouts of the forward pass's values, also if a later phase fails; null: nobody asks.
+  std::vector<PlacedValue> *placed = nullptr;
   /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;
   /// Asked between passes, phases and kernels; true ends the compilation without a program. Errors that it reports after that are

@@ -26,7 +26,9 @@ FileLineColRange findPlace(Location location) {
   return found;
 }
 
-dsl::Location toUserText(Location location, const dsl::Sources &sources) {
+} // namespace
+
+dsl::Location placeInText(Location location, const dsl::Sources &sources) {
   dsl::Location place;
   FileLineColRange range = findPlace(location);
   if (!range)
@@ -44,24 +46,22 @@ dsl::Location toUserText(Location location, const dsl::Sources &sources) {
   return place;
 }
 
-} // namespace
-
 MlirDiagnostics::MlirDiagnostics(MLIRContext &context, const dsl::Sources &sources, dsl::Diagnostics &diagnostics)
     : ScopedDiagnosticHandler(&context) {
   setHandler([&sources, &diagnostics](mlir::Diagnostic &diagnostic) {
     DiagnosticSeverity severity = diagnostic.getSeverity();
     if (severity != DiagnosticSeverity::Error && severity != DiagnosticSeverity::Warning)
       return;
-    dsl::Location at = toUserText(diagnostic.getLocation(), sources);
+    dsl::Location at = placeInText(diagnostic.getLocation(), sources);
     dsl::Diagnostic &message = severity == DiagnosticSeverity::Error ? diagnostics.error(dsl::codeOf(diagnostic), at, diagnostic.str())
                                                                      : diagnostics.warning(at, diagnostic.str());
     for (mlir::Diagnostic &note : diagnostic.getNotes()) {
       std::string text = note.str();
       constexpr const char help[] = "help: ";
       if (text.rfind(help, 0) == 0)
-        message.help(toUserText(note.getLocation(), sources), text.substr(sizeof(help) - 1));
+        message.help(placeInText(note.getLocation(), sources), text.substr(sizeof(help) - 1));
       else
-        message.note(toUserText(note.getLocation(), sources), text);
+        message.note(placeInText(note.getLocation(), sources), text);
     }
   });
 }

@@ -9,7 +9,7 @@
 
 namespace npar::compiler {
 
-void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
+void buildPipeline(mlir::OpPassManager &passes, const dsl::Sources &sources, const CompileOptions &options) {
   buildPreparePipeline(passes);
   if (options.stopAfter == "nn")
     return;
@@ -19,6 +19,8 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "grad")
     return;
   place::buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved", /*verified=*/!options.asDraft);
+  if (options.placed)
+    passes.addPass(createListPlacedValues(sources, *options.placed));
   if (options.stopAfter == "dist")
     return;
   if (options.stopAfter == "saved")

@@ -1,6 +1,7 @@
 // The front end's one entry: reads, parses, checks and elaborates a model with its train block and plan.
 #pragma once
 
+#include "dsl/NamedValue.h"
 #include "dsl/Program.h"
 #include "dsl/Schedules.h"
 #include "dsl/SourceProvider.h"
@@ -42,6 +43,7 @@ struct FrontendOptions {
   /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), a machine without
   /// figures of float64 has those of float32, and an evaluation may have nothing to evaluate.
   bool damped = false;
+  std::vector<NamedValue> *values = nullptr; ///< gets the meanings of the model's names, also if there are errors; null: nobody asks
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. No input crashes it; it throws only what the standard

@@ -72,6 +72,8 @@ public:
   Binding *find(const std::string &name);
   Binding *findHere(const std::string &name);
   void bind(const std::string &name, Value value, Location at) { bindings[name] = {std::move(value), at}; }
+  /// The names bound in this scope itself.
+  const std::map<std::string, Binding> &own() const { return bindings; }
   /// All names visible from here.
   std::vector<std::string> names() const;
 

@@ -111,6 +111,7 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
     if (inner.findHere(formals[i].name))
       reporter.fail(Code::L6, function.items[i].name.location, "argument '" + formals[i].name + "' of forward is declared twice");
     inner.bind(formals[i].name, evaluate(*slots[i]->value, scope), function.items[i].name.location);
+    note(formals[i].name, inner.findHere(formals[i].name)->value, function.items[i].name.location, callee.path);
   }
   callee.used = true;
   Reporter::Frame frame(reporter, at, "in layer '" + callee.path + "', called here", callee.location);

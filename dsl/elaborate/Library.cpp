@@ -15,16 +15,17 @@ static const char *const folders[] = {"", "layers", "models", "plans", "optimize
 
 SourceFile *Library::load() { return read(options.file, options.file, Location{UINT32_MAX, 0, 0, 1}); }
 
-std::string Library::resolve(const std::string &importing, const std::string &name) const {
-  if (std::string path = sources.texts().imported(name); !path.empty())
+std::string Library::resolve(const SourceProvider &texts, const std::vector<std::string> &search, const std::string &importing,
+                             const std::string &name) {
+  if (std::string path = texts.imported(name); !path.empty())
     return path;
   std::string file = fs::path(name).extension() == ".npar" ? name : name + ".npar";
   std::string beside = (fs::path(importing).parent_path() / file).string();
-  if (sources.texts().has(beside))
+  if (texts.has(beside))
     return beside;
-  for (const std::string &root : options.librarySearch)
+  for (const std::string &root : search)
     for (const char *folder : folders)
-      if (std::string path = (fs::path(root) / folder / file).string(); sources.texts().has(path))
+      if (std::string path = (fs::path(root) / folder / file).string(); texts.has(path))
         return path;
   return {};
 }
@@ -63,7 +64,7 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
     result->layers.insert({layer.name.text, &layer});
   open.push_back(key);
   for (const ast::Import &import : result->tree->imports) {
-    std::string found = resolve(path, import.path);
+    std::string found = resolve(sources.texts(), options.librarySearch, path, import.path);
     if (found.empty()) {
       Diagnostic &d = diagnostics.error(Code::L7, import.location, "cannot find import \"" + import.path + '"');
       std::string searched = "the folder of this file";

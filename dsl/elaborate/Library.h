@@ -24,6 +24,10 @@ public:
       sources.readFrom(options.texts);
   }
 
+  /// The path of the text that `import "name"` means in the text at `importing`; empty: there is none.
+  static std::string resolve(const SourceProvider &texts, const std::vector<std::string> &search, const std::string &importing,
+                             const std::string &name);
+
   /// Reads the file and all that it imports; null after errors.
   SourceFile *load();
 
@@ -54,7 +58,6 @@ public:
 
 private:
   SourceFile *read(const std::string &path, const std::string &name, Location from);
-  std::string resolve(const std::string &importing, const std::string &name) const;
   /// Tells whether the file is in the library's folder of optimizers.
   bool isStandard(const SourceFile &file) const;
   void checkDuplicates(const ast::File &file);

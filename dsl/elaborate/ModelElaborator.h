@@ -1,6 +1,7 @@
 // Turns a model's text into a flat graph: runs its statements once, unrolling repeats and calling layers like templates.
 #pragma once
 
+#include "dsl/NamedValue.h"
 #include "dsl/constants/Evaluate.h"
 #include "dsl/elaborate/Graph.h"
 #include "dsl/elaborate/Library.h"
@@ -41,6 +42,7 @@ public:
   void checkOneUpdate(size_t state, Location at);
 
   Graph &graph;
+  std::vector<NamedValue> *values = nullptr; ///< FrontendOptions::values
 
 protected:
   Value name(const ast::Expression &expression, Scope &scope) override;
@@ -53,6 +55,9 @@ protected:
 private:
   enum class Body { Model, Repeat, Layer, Forward };
 
+  /// Tells what a name stands for, if somebody asks; `atPath`: of the layer whose text has it.
+  void note(const std::string &name, const Value &value, Location at, const std::string &atPath);
+  void note(const Scope &scope, const std::string &atPath);
   /// Checks that the model has what the purpose requires.
   void checkPurpose(const ast::Block &model, Purpose purpose);
 

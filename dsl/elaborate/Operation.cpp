@@ -1,6 +1,7 @@
 // Finding operations, and what they share in checking their arguments.
 #include "dsl/elaborate/Operation.h"
 #include "dsl/Suggestions.h"
+#include "dsl/Vocabulary.h"
 
 #include <algorithm>
 
@@ -16,6 +17,30 @@ const std::vector<Operation> &operations() {
     return result;
   }();
   return all;
+}
+
+static std::string signatureOf(const OperationFormal &formal) {
+  if (!formal.optional)
+    return formal.name;
+  if (formal.kind == FormalKind::Number)
+    return formal.name + " = " + textOf(formal.fallback);
+  if (formal.kind == FormalKind::Truth)
+    return formal.name + (formal.fallback != 0 ? " = true" : " = false");
+  return formal.kind == FormalKind::Word ? formal.name + " = " + formal.words.front() : "[" + formal.name + "]";
+}
+
+std::vector<OperationSignature> operationSignatures() {
+  std::vector<OperationSignature> signatures;
+  for (const Operation &operation : operations()) {
+    OperationSignature signature{operation.name, operation.name + "(", {}};
+    for (const OperationFormal &formal : operation.formals) {
+      signature.text += (signature.arguments.empty() ? "" : ", ") + signatureOf(formal);
+      signature.arguments.push_back(formal.name);
+    }
+    signature.text += ")";
+    signatures.push_back(std::move(signature));
+  }
+  return signatures;
 }
 
 const std::vector<NodeKind> &nodeKinds() {

@@ -57,6 +57,14 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
   }
+  if (values) {
+    for (const ast::Item &constant : model.parameters) // a configuration may have bound it somewhere else
+      if (const Binding *bound = scope.findHere(constant.name.text))
+        note(constant.name.text, bound->value, constant.name.location, "");
+    note(scope, "");
+    for (const auto &each : instances)
+      note(each->scope, each->path);
+  }
   if (reporter.errorCount() == 0)
     checkPurpose(model, purpose);
   checkLosses();
@@ -67,6 +75,35 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose
     return;
   warnUnused();
   checkCheckpoint();
+}
+
+void ModelElaborator::note(const Scope &scope, const std::string &atPath) {
+  for (const auto &[name, binding] : scope.own())
+    if (!std::holds_alternative<TensorValue>(binding.value) ||
+        graph.model.nodes[static_cast<size_t>(std::get<TensorValue>(binding.value).node)].op == "input")
+      note(name, binding.value, binding.location, atPath);
+}
+
+void ModelElaborator::note(const std::string &name, const Value &value, Location at, const std::string &atPath) {
+  if (!values)
+    return;
+  NamedValue noted{NamedValue::Kind::Constant, at, name, atPath, "", {}, {}, ""};
+  if (auto *tensor = std::get_if<TensorValue>(&value)) {
+    const Node &node = graph.model.nodes[static_cast<size_t>(tensor->node)];
+    noted.kind = NamedValue::Kind::Tensor, noted.type = node.type, noted.node = node.location, noted.nodePath = node.path;
+  } else if (auto *parameter = std::get_if<ParameterValue>(&value)) {
+    const Parameter &of = graph.model.parameters[parameter->index];
+    noted.kind = NamedValue::Kind::Parameter, noted.path = of.path, noted.type = of.type;
+  } else if (auto *axes = std::get_if<AxisValue>(&value)) {
+    noted.kind = NamedValue::Kind::Axes, noted.type.axes = axes->names;
+  } else if (auto *layer = std::get_if<Instance *>(&value)) {
+    noted.kind = NamedValue::Kind::Layer, noted.path = (*layer)->path;
+  } else if (std::holds_alternative<Poison>(value) || std::holds_alternative<FormulaValue>(value)) {
+    return;
+  } else {
+    noted.text = std::holds_alternative<None>(value) ? "none" : textOf(value);
+  }
+  values->push_back(std::move(noted));
 }
 
 void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
@@ -347,6 +384,7 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     reporter.fail(Code::L18, s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
   if (std::holds_alternative<Instance *>(v))
     reporter.fail(Code::L18, value.location, "a layer cannot have a second name");
+  note(s.name.text, v, s.name.location, graph.path);
   Binding *old = scope.find(s.name.text);
   bool tensors = old && std::holds_alternative<TensorValue>(old->value) && std::holds_alternative<TensorValue>(v);
   if (!old)

@@ -1,6 +1,7 @@
 // Evaluates a train block: settings in any order, each at most once.
 #include "dsl/elaborate/TrainElaborator.h"
 #include "dsl/Suggestions.h"
+#include "dsl/Vocabulary.h"
 #include "dsl/parse/GrammarWords.h"
 
 #include <algorithm>
@@ -53,8 +54,7 @@ private:
   }
 
   static Helps unknownHelp(const std::string &name) {
-    std::vector<std::string> words = trainSettings, keywords = keywordsOf(GrammarItem::Train);
-    words.insert(words.end(), keywords.begin(), keywords.end());
+    std::vector<std::string> words = trainWords();
     Helps helps = didYouMean(name, words);
     return helps.empty() ? Helps{"it has " + joined(words, "and")} : helps;
   }
@@ -129,6 +129,12 @@ private:
 };
 
 } // namespace
+
+std::vector<std::string> trainWords() {
+  std::vector<std::string> words = trainSettings, keywords = keywordsOf(GrammarItem::Train);
+  words.insert(words.end(), keywords.begin(), keywords.end());
+  return words;
+}
 
 ElaboratedTrain elaborateTrain(const ast::Train &train, const KnownOptimizers &known, bool damped, int64_t impliedBatch, Settings &settings,
                                Evaluator &evaluator) {

@@ -304,7 +304,9 @@ private:
       return freezeStatistics(trained.rules, runningMean);
     };
     size_t before = diagnostics.errorCount();
-    ModelElaborator(graph, reporter, modelFile).run(*model, constants, options.purpose);
+    ModelElaborator elaborator(graph, reporter, modelFile);
+    elaborator.values = options.values;
+    elaborator.run(*model, constants, options.purpose);
     auto isWhole = [&] { return hasResults(program.model) && diagnostics.errorCount() == before; };
     if (isWhole())
       planned.check(program.model);

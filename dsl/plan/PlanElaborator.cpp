@@ -2,6 +2,7 @@
 #include "dsl/plan/PlanElaborator.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/Vocabulary.h"
 #include "dsl/elaborate/Graph.h"
 #include "dsl/elaborate/NamePattern.h"
 #include "dsl/parse/GrammarWords.h"
@@ -26,11 +27,16 @@ namespace npar::dsl {
 /// Clauses that are a name with a value in the grammar.
 static const std::vector<std::string> planSettings = {"micro", "accumulate", "compute", "reduce", "products"};
 
-static Helps unknownHelp(const std::string &name) {
+std::vector<std::string> planWords() {
   std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
   for (const std::string &word : planSettings)
     if (std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(word);
+  return words;
+}
+
+static Helps unknownHelp(const std::string &name) {
+  std::vector<std::string> words = planWords();
   Helps helps = didYouMean(name, words);
   return helps.empty() ? Helps{"it has " + joined(words, "and")} : helps;
 }

@@ -31,6 +31,7 @@ Command addGenerateCommand(CLI::App &driver);
 Command addGuardCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addLaunchCommand(CLI::App &driver);
+Command addLspCommand(CLI::App &driver);
 Command addMachineCommand(CLI::App &driver);
 Command addManualCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);

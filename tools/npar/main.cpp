@@ -131,6 +131,7 @@ ExitCode drive(int argc, char **argv) {
       {"Look", addExplainCommand(driver)},
       {"Look", addScheduleCommand(driver)},
       {"Look", addCompileCommand(driver)},
+      {"Look", addLspCommand(driver)},
       {"Check", addVerifyCommand(driver)},
       {"Check", addExplainCodeCommand(driver)},
       {"Check", addFmtCommand(driver)},

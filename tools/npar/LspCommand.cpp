@@ -1,0 +1,30 @@
+// `npar lsp`: a language server for editors on the standard streams.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/lsp/Server.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace npar::driver {
+
+Command addLspCommand(CLI::App &driver) {
+  auto delimited = std::make_shared<bool>(false);
+  CLI::App *app = driver.add_subcommand("lsp", "serve an editor: errors while you type, what each rule costs, completion\n\n"
+                                               "An editor starts it and talks to it on the standard streams (language server protocol\n"
+                                               "3.17). tools/EDITORS.md has the settings for editors.\n\n"
+                                               "Example, in Neovim:\n"
+                                               "  vim.lsp.start({ name = \"npar\", cmd = { \"npar\", \"lsp\" } })\n");
+  app->add_flag("--stdio", "talk on the standard streams: the only way, the flag is for editors that pass it");
+  app->add_flag("--delimited", *delimited, "separate messages by lines `// -----`, and indent answers: to try the server by hand");
+  return {app, [delimited] {
+            std::signal(SIGPIPE, SIG_IGN); // an editor that is gone
+            // Only the protocol reaches the editor: what anything else prints goes to standard error.
+            int out = ::dup(STDOUT_FILENO);
+            if (out < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+              return ExitCode::RunFailed;
+            return static_cast<ExitCode>(serve(stdin, out, *delimited));
+          }};
+}
+
+} // namespace npar::driver

@@ -1,0 +1,360 @@
+// The life of the server: documents come and go, requests are answered, the worker's results are published.
+#include "tools/npar/lsp/Server.h"
+
+#include "engine/status/Thrown.h"
+#include "tools/lib/lsp/Uri.h"
+#include "tools/lib/models/ModelOptions.h"
+#include "tools/npar/lsp/Answers.h"
+#include "tools/npar/lsp/Problems.h"
+#include "tools/npar/lsp/Worker.h"
+
+#include <deque>
+#include <functional>
+#include <llvm/Support/LSP/Transport.h>
+#include <llvm/Support/raw_ostream.h>
+#include <mutex>
+
+namespace npar::driver {
+namespace {
+
+/// Parameters as they came.
+struct Parameters {
+  json::Value value = nullptr;
+};
+bool fromJSON(const json::Value &value, Parameters &result, json::Path) {
+  result.value = value;
+  return true;
+}
+
+/// Drops messages whose JSON nests so deeply that reading it would overflow the stack.
+class BoundedInput final : public llvm::lsp::JSONTransportInput {
+public:
+  BoundedInput(std::FILE *in, llvm::lsp::JSONStreamStyle style) : JSONTransportInput(style), inner(in, style) {}
+  bool hasError() const override { return inner.hasError(); }
+  bool isEndOfInput() const override { return inner.isEndOfInput(); }
+  llvm::LogicalResult readDelimitedMessage(std::string &text) override { return bounded(inner.readDelimitedMessage(text), text); }
+  llvm::LogicalResult readStandardMessage(std::string &text) override { return bounded(inner.readStandardMessage(text), text); }
+
+private:
+  static llvm::LogicalResult bounded(llvm::LogicalResult read, const std::string &text) {
+    constexpr int deepest = 200;
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size() && llvm::succeeded(read); ++i) {
+      char c = text[i];
+      if (quoted)
+        quoted = c != '"', i += c == '\\' ? 1 : 0;
+      else if (c == '"')
+        quoted = true;
+      else if ((depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0) > deepest)
+        return llvm::failure();
+    }
+    return read;
+  }
+
+  llvm::lsp::JSONTransportInputOverFile inner;
+};
+
+using Reply = llvm::lsp::Callback<json::Value>;
+
+class Server {
+public:
+  Server(std::FILE *in, llvm::raw_ostream &out, bool delimited)
+      : style(delimited ? llvm::lsp::JSONStreamStyle::Delimited : llvm::lsp::JSONStreamStyle::Standard),
+        transport(std::make_unique<BoundedInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
+        state({models::standardLibrary()}),
+        publishDiagnostics(handler.outgoingNotification<json::Value>("textDocument/publishDiagnostics")),
+        refreshHints(handler.outgoingRequest<json::Value, Parameters>("workspace/inlayHint/refresh",
+                                                                      [](auto, auto result) {
+                                                                        if (!result)
+                                                                          llvm::consumeError(result.takeError());
+                                                                      })),
+        worker([this](lsp::Analysis analysis) { take(std::move(analysis)); }, [this] { answerWaiting(); }) {
+    addHandlers();
+  }
+
+  int run() {
+    llvm::consumeError(transport.run(handler)); // an error of the input is its end
+    return isShutDown ? 0 : 1;
+  }
+
+private:
+  using Answer = std::function<json::Value(const json::Value &)>;
+
+  /// A request or notification with its fence: no error of one ends the server.
+  struct Entry {
+    Server *server;
+    Answer answer;
+    bool beforeStart; ///< it may come before `initialize`
+
+    void call(const Parameters &parameters, Reply reply) {
+      using llvm::lsp::ErrorCode;
+      auto refuse = [&](const std::string &message, ErrorCode code) { reply(llvm::make_error<llvm::lsp::LSPError>(message, code)); };
+      std::unique_lock<std::mutex> lock(server->mutex);
+      if (!server->isStarted && !beforeStart)
+        return refuse("`initialize` comes first", ErrorCode::ServerNotInitialized);
+      if (server->isShutDown)
+        return refuse("the server was shut down", ErrorCode::InvalidRequest);
+      std::optional<json::Value> result;
+      std::string failure;
+      ErrorCode code = ErrorCode::InternalError;
+      try {
+        result = answer(parameters.value);
+      } catch (const InvalidMessage &invalid) {
+        failure = invalid.what, code = ErrorCode::InvalidParams;
+      } catch (...) {
+        failure = engine::statusOfThrown().message();
+      }
+      lock.unlock();
+      if (result)
+        reply(std::move(*result));
+      else
+        refuse(failure, code);
+    }
+
+    void hear(const Parameters &parameters) {
+      std::lock_guard<std::mutex> lock(server->mutex);
+      if ((!server->isStarted && !beforeStart) || server->isShutDown)
+        return;
+      try {
+        answer(parameters.value);
+      } catch (const InvalidMessage &) { // a notification has no answer
+      } catch (...) {
+      }
+    }
+  };
+
+  void onRequest(llvm::StringLiteral method, Answer answer, bool beforeStart = false) {
+    entries.push_back({this, std::move(answer), beforeStart});
+    handler.method<Parameters, json::Value>(method, &entries.back(), &Entry::call);
+  }
+  void onRequest(llvm::StringLiteral method, json::Value (*answer)(ServerState &, const json::Value &)) {
+    onRequest(method, [this, answer](const json::Value &parameters) { return answer(state, parameters); });
+  }
+  void onNotification(llvm::StringLiteral method, std::function<void(const json::Value &)> hear) {
+    entries.push_back({this,
+                       [hear = std::move(hear)](const json::Value &parameters) {
+                         hear(parameters);
+                         return json::Value(nullptr);
+                       },
+                       false});
+    handler.notification<Parameters>(method, &entries.back(), &Entry::hear);
+  }
+
+  void addHandlers() {
+    onRequest(
+        "initialize", [this](const json::Value &parameters) { return initialize(parameters); }, /*beforeStart=*/true);
+    onRequest(
+        "shutdown",
+        [this](const json::Value &) {
+          isShutDown = true;
+          return json::Value(nullptr);
+        },
+        /*beforeStart=*/true);
+    onNotification("initialized", [](const json::Value &) {});
+    onNotification("textDocument/didOpen", [this](const json::Value &parameters) { open(parameters); });
+    onNotification("textDocument/didChange", [this](const json::Value &parameters) { change(parameters); });
+    onNotification("textDocument/didClose", [this](const json::Value &parameters) { close(parameters); });
+    onNotification("textDocument/didSave", [](const json::Value &) {});
+    onNotification("workspace/didChangeWatchedFiles", [this](const json::Value &) {
+      state.workspace.forgetLibrary();
+      for (const auto &[path, document] : state.documents)
+        analyse(path);
+    });
+    onRequest("textDocument/hover", answerHover);
+    onRequest("textDocument/definition", answerDefinition);
+    onRequest("textDocument/references", answerReferences);
+    onRequest("textDocument/documentHighlight", answerHighlight);
+    onRequest("textDocument/documentSymbol", answerSymbols);
+    onRequest("textDocument/completion", answerCompletion);
+    onRequest("textDocument/inlayHint", answerHints);
+    onRequest("textDocument/formatting", answerFormatting);
+    onRequest("textDocument/codeAction", answerCodeAction);
+    handler.method<Parameters, json::Value>("npar/wait", this, &Server::wait);
+  }
+
+  json::Value initialize(const json::Value &parameters) {
+    if (isStarted)
+      throw InvalidMessage{"`initialize` comes once"};
+    isStarted = true;
+    if (const json::Value *encodings = member(parameters, "capabilities", "general", "positionEncodings"))
+      if (const json::Array *list = encodings->getAsArray())
+        for (const json::Value &each : *list)
+          if (each.getAsString() == llvm::StringRef("utf-8"))
+            state.encoding = lsp::Encoding::Utf8;
+    const json::Value *refresh = member(parameters, "capabilities", "workspace", "inlayHint", "refreshSupport");
+    state.refreshesHints = refresh && refresh->getAsBoolean().value_or(false);
+    // The parser's tables are made when it is first used.
+    state.workspace.importableLayers();
+    return json::Object{
+        {"serverInfo", json::Object{{"name", "npar"}}},
+        {"capabilities", json::Object{{"positionEncoding", state.encoding == lsp::Encoding::Utf8 ? "utf-8" : "utf-16"},
+                                      {"textDocumentSync", json::Object{{"openClose", true}, {"change", 2}, {"save", true}}},
+                                      {"hoverProvider", true},
+                                      {"definitionProvider", true},
+                                      {"referencesProvider", true},
+                                      {"documentHighlightProvider", true},
+                                      {"documentSymbolProvider", true},
+                                      {"completionProvider", json::Object{{"triggerCharacters", json::Array{".", "\"", ">", "["}}}},
+                                      {"codeActionProvider", json::Object{{"codeActionKinds", json::Array{"quickfix"}}}},
+                                      {"inlayHintProvider", true},
+                                      {"documentFormattingProvider", true}}}};
+  }
+
+  void open(const json::Value &parameters) {
+    std::string uri = stringAt(parameters, "textDocument", "uri");
+    const json::Value *version = member(parameters, "textDocument", "version");
+    set(lsp::pathOf(uri), uri, version ? version->getAsInteger().value_or(0) : 0, stringAt(parameters, "textDocument", "text"));
+  }
+
+  void change(const json::Value &parameters) {
+    std::string path = lsp::pathOf(stringAt(parameters, "textDocument", "uri"));
+    lsp::TextPointer text = state.workspace.text(path);
+    const json::Value *changes = member(parameters, "contentChanges"), *version = member(parameters, "textDocument", "version");
+    const json::Array *list = changes ? changes->getAsArray() : nullptr;
+    if (!text || !list)
+      return;
+    for (const json::Value &each : *list) {
+      std::string added = stringAt(each, "text");
+      const json::Value *range = member(each, "range");
+      if (range) {
+        size_t begin = text->offset(positionOf(member(*range, "start")), state.encoding);
+        size_t end = text->offset(positionOf(member(*range, "end")), state.encoding);
+        std::string bytes = text->bytes();
+        bytes.replace(begin, std::max(begin, end) - begin, added);
+        added = std::move(bytes);
+      }
+      text = std::make_shared<const lsp::Text>(std::move(added));
+    }
+    const OpenDocument &before = state.documents[path];
+    set(path, before.uri, version ? version->getAsInteger().value_or(before.version) : before.version, text->bytes());
+  }
+
+  void close(const json::Value &parameters) {
+    std::string path = lsp::pathOf(stringAt(parameters, "textDocument", "uri"));
+    if (state.documents.erase(path) == 0)
+      return;
+    state.workspace.close(path);
+    state.facts.drop(path);
+    worker.drop(path);
+    for (const std::string &user : state.workspace.openUsersOf(path))
+      analyse(user);
+    publish();
+  }
+
+  void set(const std::string &path, std::string uri, int64_t version, std::string bytes) {
+    OpenDocument &document = state.documents[path];
+    document.uri = std::move(uri), document.version = version;
+    document.syntax = state.workspace.open(path, std::make_shared<const lsp::Text>(std::move(bytes)));
+    publish(path);
+    if (!document.syntax.index) {
+      worker.drop(path);
+      return;
+    }
+    for (const std::string &user : state.workspace.openUsersOf(path))
+      analyse(user);
+    analyse(path);
+  }
+
+  void analyse(const std::string &path) {
+    lsp::AnalysisRequest request;
+    request.path = path, request.texts = state.workspace.openTexts(), request.search = state.workspace.search;
+    request.choices = lsp::choicesOf(state.workspace, path);
+    if (lsp::IndexPointer index = state.workspace.index(path); index && request.choices.empty())
+      request.onlyMachine = std::any_of(index->symbols.begin(), index->symbols.end(),
+                                        [](const lsp::Symbol &symbol) { return symbol.kind == lsp::SymbolKind::Machine; });
+    worker.ask(std::move(request));
+  }
+
+  /// From the worker's thread.
+  void take(lsp::Analysis analysis) {
+    bool tells = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (isShutDown || !state.workspace.isOpen(analysis.path))
+        return;
+      tells = state.refreshesHints &&
+              std::any_of(analysis.choices.begin(), analysis.choices.end(), [](const auto &choice) { return choice->effects.has_value(); });
+      state.facts.set(std::move(analysis));
+      publish();
+    }
+    if (tells)
+      refreshHints(json::Value(nullptr), "hints-" + std::to_string(++asked));
+  }
+
+  /// Tells the editor the problems of one text.
+  void publish(const std::string &path) {
+    state.marked.insert(path);
+    publishDiagnostics(problemsOf(state, path));
+  }
+
+  /// Tells the editor the problems of all texts that have some, had some, or are open.
+  void publish() {
+    std::set<std::string> paths = textsWithProblems(state), cleared = state.marked;
+    for (const auto &[path, document] : state.documents)
+      paths.insert(path);
+    cleared.insert(paths.begin(), paths.end());
+    for (const std::string &path : cleared)
+      publishDiagnostics(problemsOf(state, path));
+    state.marked = paths;
+  }
+
+  /// Answers when the worker has nothing left to do, for tests and scripts. Messages that come from a file wait with it.
+  void wait(const Parameters &, Reply reply) {
+    if (style == llvm::lsp::JSONStreamStyle::Delimited)
+      worker.waitUntilIdle();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      waiting.push_back(std::move(reply));
+    }
+    answerWaiting();
+  }
+
+  void answerWaiting() {
+    std::vector<Reply> ready;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (worker.isIdle())
+        ready.swap(waiting);
+    }
+    for (Reply &reply : ready)
+      reply(json::Value(nullptr));
+  }
+
+  llvm::lsp::JSONStreamStyle style;
+  llvm::lsp::JSONTransport transport;
+  llvm::lsp::MessageHandler handler;
+  std::mutex mutex; ///< of everything below, except the worker
+  ServerState state;
+  bool isStarted = false, isShutDown = false;
+  std::deque<Entry> entries;
+  std::vector<Reply> waiting;
+  int asked = 0;
+  llvm::lsp::OutgoingNotification<json::Value> publishDiagnostics;
+  llvm::lsp::OutgoingRequest<json::Value> refreshHints;
+  Worker worker; ///< last: it ends before what it uses
+};
+
+} // namespace
+
+std::string ServerState::uri(const std::string &path) const {
+  auto document = documents.find(path);
+  return document == documents.end() ? lsp::uriOf(path) : document->second.uri;
+}
+
+lsp::TextPointer ServerState::text(const std::string &path) {
+  if (lsp::TextPointer open = workspace.text(path))
+    return open;
+  std::string why;
+  std::optional<std::string> bytes = dsl::installedTexts()->read(path, 1 << 20, why);
+  return bytes ? std::make_shared<const lsp::Text>(std::move(*bytes)) : nullptr;
+}
+
+int serve(std::FILE *in, int out, bool delimited) {
+  llvm::raw_fd_ostream stream(out, /*shouldClose=*/true);
+  int code = Server(in, stream, delimited).run();
+  stream.clear_error(); // the editor may be gone
+  return code;
+}
+
+} // namespace npar::driver
