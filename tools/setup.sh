@@ -44,6 +44,16 @@ parallel_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
+# The Python module needs nanobind, which Debian 12 does not have. Without a network the module is not built, and its tests say so.
+python_tools() {
+  local place=$build/python-tools list=$root/tools/python/requirements.txt
+  [ ! -e "$place/bin/python" ] || return 0
+  say "installing what the Python module needs in $place"
+  { python3 -m venv "$place" && "$place/bin/pip" install --quiet --disable-pip-version-check --timeout 15 --retries 1 --require-hashes -r "$list"; } >&2 && return 0
+  rm -rf "$place"
+  echo "the Python module is not built: pip could not install $list" >&2
+}
+
 # build_all build|all [TARGET ...]: `all` builds the tests too, even in a build folder that was configured without them.
 build_all() {
   local what=$1

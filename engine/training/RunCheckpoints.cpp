@@ -147,6 +147,10 @@ void RunCheckpoints::keepModel(KeptModel model, const std::string &weights, cons
     observer.remark("warning: checkpoints will lack a file of '" + folder + "': " + problem);
 }
 
+void RunCheckpoints::keepFiles(const std::vector<std::pair<std::string, std::string>> &files) {
+  options.texts.insert(options.texts.end(), files.begin(), files.end());
+}
+
 std::vector<std::string> RunCheckpoints::tunedBefore(const std::vector<std::string> &given, const std::string &plan) const {
   if (!origin || origin->manifest.call.tuned.empty())
     return {};

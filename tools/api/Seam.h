@@ -27,6 +27,7 @@ struct CompilerTable {
   /// up to "length" tokens (a decimal number), or "whole". `prompt` tokens are followed by up to `count` more.
   npar_code (*generate)(const npar_request &request, int64_t prompt, int64_t count, const Answer &answer);
   npar_code (*plan)(const npar_request &request, const npar_plan_options &options, const Answer &answer);
+  npar_code (*library)(const Answer &answer);
 };
 
 } // namespace npar::api

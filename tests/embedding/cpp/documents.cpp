@@ -51,6 +51,7 @@ int main() {
   describe(program);
   train(program);
   compileWrongTexts();
+  write("library", good(npar::library()).json);
   write("verify", good(npar::verify(request())).json);
   npar::Request wanted = request();
   wanted.machine = "dgx-a100";

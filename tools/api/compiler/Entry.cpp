@@ -43,7 +43,8 @@ const CompilerTable table = {
     },
     [](const npar_request &request, const npar_plan_options &options, const Answer &answer) {
       return fenced<plan, const npar_request &, const npar_plan_options &>(request, options, answer);
-    }};
+    },
+    [](const Answer &answer) { return fenced<library>(answer); }};
 
 } // namespace
 } // namespace npar::api

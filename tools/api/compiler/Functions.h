@@ -14,6 +14,7 @@ engine::Status generate(const npar_request &request, int64_t prompt, int64_t cou
 engine::Status verify(const npar_request &request, const npar_verify_options &options, const Answer &answer);
 engine::Status simulate(const npar_request &request, const npar_simulate_options &options, const Answer &answer);
 engine::Status plan(const npar_request &request, const npar_plan_options &options, const Answer &answer);
+engine::Status library(const Answer &answer);
 
 inline void give(const Answer &answer, const char *name, const std::string &text) { answer.part(answer.user, name, text.data(), text.size()); }
 inline void give(const Answer &answer, const char *name, const program::LoadedProgram &program) {

@@ -68,6 +68,18 @@ npar_code npar_simulate(const npar_request *request, const npar_simulate_options
   return api::reported(request, options, "npar_simulate", &api::CompilerTable::simulate, json, error);
 }
 
+npar_code npar_library(npar_buffer **json, npar_error **error) {
+  return api::fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(json, "npar_library", "json"));
+    TRY(const api::CompilerTable *compiler, api::compilerLibrary());
+    api::CompilerAnswer answer;
+    compiler->library(answer.receiver());
+    TRY_STATUS(answer.status);
+    api::give(json, json::documentText(OrderedJson::parse(answer.parts["report"])));
+    return {};
+  });
+}
+
 npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error) {
   return api::reported(request, options, "npar_plan", &api::CompilerTable::plan, json, error);
 }

@@ -184,6 +184,7 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
 extern "C" npar_code npar_trainer_generate(npar_trainer *trainer, const npar_generate_options *options, npar_buffer **json,
                                            npar_error **error) {
   return withTrainer(trainer, "npar_trainer_generate", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(own.checkAlone("npar_trainer_generate"));
     TRY(npar_generate_options given, api::optionsOf(options, "npar_generate_options"));
     TRY_STATUS(api::needs(json, "npar_trainer_generate", "json"));
     return api::generate(own, given, json);

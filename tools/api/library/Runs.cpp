@@ -164,6 +164,7 @@ Status check(const npar_run_options &given) {
 }
 
 Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **result) {
+  TRY_STATUS(trainer.checkAlone("npar_trainer_run"));
   const program::Program &root = trainer.root();
   if (root.kind() != program::ProgramKind::Training)
     return Status::usage("npar_trainer_run: the trainer's program was not compiled for training");
@@ -232,6 +233,7 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
 }
 
 Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_buffer **result) {
+  TRY_STATUS(trainer.checkAlone("npar_trainer_evaluate"));
   TRY(engine::GivenData data, dataOf("npar_evaluate_options", "data", given.data, given.data_count, given.tokens));
   TRY_STATUS(data.check());
   training::RunClock clock(trainer.done);

@@ -5,6 +5,7 @@
 #include "tools/api/Texts.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
+#include "tools/api/library/LauncherJob.h"
 
 #include "engine/runtime/BatchShape.h"
 #include "engine/runtime/Session.h"
@@ -22,6 +23,7 @@ namespace npar::api {
 /// Owned by a trainer and by all views of its parameters.
 struct TrainerMemory {
   program::ProgramPointer program;
+  std::shared_ptr<LauncherJob> job; ///< null: this process is alone
   std::unique_ptr<engine::Session> session;
 };
 
@@ -39,10 +41,13 @@ struct npar_trainer {
   npar::engine::BatchShape shape;
   int64_t done = 0;
   std::optional<std::pair<uint64_t, uint64_t>> folder; ///< of its checkpoints, the last one: device and number
+  std::map<std::string, std::string> files;            ///< of the host, in the checkpoint that was resumed from
   npar_stop stop;                                      ///< also of compilations for evaluation and generation
   std::atomic<bool> busy{false};                       ///< a call is in progress
   std::atomic<int> users{1};                           ///< the handle, and calls in progress
-  npar::engine::StepResult last;                       ///< whose losses `named` point to
+  npar::job::Processes alone;
+  std::string batch;             ///< hash of the batch in progress, which all processes must get
+  npar::engine::StepResult last; ///< whose losses `named` point to
   std::vector<npar_named_value> named;
   std::vector<npar_piece> pieces;                        ///< the last that were given
   std::vector<std::vector<int64_t>> sizes;               ///< of `pieces`
@@ -50,6 +55,10 @@ struct npar_trainer {
 
   const npar::program::Program &root() const { return memory->program->root(); }
   npar::engine::Session &session() const { return *memory->session; }
+  /// The processes that share the ranks.
+  npar::job::Processes &processes() { return memory->job ? static_cast<npar::job::Processes &>(*memory->job) : alone; }
+  /// Usage if other processes have some of the ranks. `name`: the function that was called.
+  npar::engine::Status checkAlone(const char *name) const;
   /// Remembers a folder whose checkpoints this trainer has resumed from or written: only there it may add more.
   void usesFolder(const std::string &path);
   bool hasUsedFolder(const std::string &path) const;

@@ -1,25 +1,20 @@
-// Trainers: created, stepped with arrays of the host, stopped, freed; their weights and checkpoints.
-#include "tools/api/Origin.h"
+// Trainers: created, stepped with arrays of the host, stopped, freed; their weights.
 #include "tools/api/Texts.h"
 #include "tools/api/library/Trainer.h"
 
-#include "engine/checkpoint/CheckpointStore.h"
-#include "engine/checkpoint/Resume.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/OutputName.h"
+#include "engine/files/StreamHash.h"
 #include "engine/job/Processes.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BorrowedArrays.h"
 #include "engine/runtime/MemoryRoom.h"
-#include "engine/training/RunCheckpoints.h"
 #include "tools/api/library/Arguments.h"
 #include "tools/api/library/Arrays.h"
-#include "tools/api/library/HostData.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <sys/stat.h>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -42,15 +37,11 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
-/// Identifies a folder by device and number, whatever path leads to it; nothing if it does not exist.
-static std::optional<std::pair<uint64_t, uint64_t>> identityOf(const std::string &path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0 ? std::optional(std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino)) : std::nullopt;
+Status npar_trainer::checkAlone(const char *name) const {
+  return memory->job ? Status::usage(std::string(name) + ": the trainer shares its ranks with other processes; npar launch trains and "
+                                                         "evaluates on files with several processes")
+                     : Status();
 }
-
-void npar_trainer::usesFolder(const std::string &path) { folder = identityOf(path); }
-
-bool npar_trainer::hasUsedFolder(const std::string &path) const { return folder && folder == identityOf(path); }
 
 namespace npar::api {
 
@@ -67,6 +58,7 @@ Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given,
                  .whole(given.threads, "threads", 0, mostThreads)
                  .text(given.backend, "backend")
                  .text(given.products, "products")
+                 .text(given.job, "job")
                  .number(given.timeout_seconds, "timeout_seconds")
                  .status());
   options.threads = given.threads;
@@ -80,6 +72,8 @@ Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given,
       return Status::usage("npar_trainer_options: products is '" + textOf(given.products) + "': fastest, portable or pairs");
     options.productOrder = *order;
   }
+  if (given.job.len && textOf(given.job) != "env")
+    return Status::usage("npar_trainer_options: job is '" + textOf(given.job) + "': env, or nothing for one process");
   options.seed = given.seed_given ? given.seed : program.seed();
   options.initialise = given.uninitialised == 0;
   if (given.timeout_seconds > 0)
@@ -87,6 +81,17 @@ Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given,
   options.onPhase = [&observer](const std::string &name) { observer.phase(name); };
   options.onRemark = [&observer](const std::string &sentence) { observer.remark(sentence); };
   return options;
+}
+
+/// Is there memory for the ranks of this host? Tells the observer how much they take.
+Status takeRoom(npar_trainer &trainer, const npar_trainer_options &given) {
+  engine::MemoryRequest need;
+  need.programs = {trainer.memory->program};
+  need.crew = trainer.processes().crew(given.threads, trainer.options.backend);
+  TRY(std::string taken,
+      engine::checkRoom(need, "reduce the size (micro = 1, a smaller batch, length, width or depth), or use fewer ranks"));
+  trainer.observer.remark(taken);
+  return {};
 }
 
 Status create(npar_program &program, const npar_trainer_options &given, npar_trainer **result) {
@@ -97,13 +102,20 @@ Status create(npar_program &program, const npar_trainer_options &given, npar_tra
   const program::Program &root = program.program->root();
   trainer->shape = engine::BatchShape::of(root);
   TRY(trainer->options, sessionOptions(given, root, trainer->observer));
-  engine::MemoryRequest need;
-  need.programs = {program.program};
-  need.crew = job::Processes().crew(given.threads, trainer->options.backend);
-  TRY(std::string taken,
-      engine::checkRoom(need, "reduce the size (micro = 1, a smaller batch, length, width or depth), or use fewer ranks"));
-  trainer->observer.remark(taken);
-  TRY(trainer->memory->session, engine::Session::create(program.program, trainer->options));
+  if (given.job.len) {
+    TRY(trainer->memory->job, LauncherJob::join(trainer->options.timeoutSeconds, trainer->observer));
+  }
+  job::Processes &processes = trainer->processes();
+  TRY_STATUS(processes.agree(takeRoom(*trainer, given)));
+  if (trainer->memory->job) {
+    const std::string hash = files::hashText(program.program->data().data(), program.program->data().size());
+    const std::string told = hash + " " + std::to_string(trainer->options.seed);
+    TRY_STATUS(trainer->memory->job->checkSame({told.begin(), told.end()}, "the compiled program or the seed"));
+    trainer->options.note = [own = trainer.get()](int64_t) { return std::vector<uint8_t>(own->batch.begin(), own->batch.end()); };
+  }
+  Result<std::unique_ptr<engine::Session>> made = processes.createSession(program.program, trainer->options);
+  TRY_STATUS(processes.agree(made.status()));
+  trainer->memory->session = std::move(*made);
   trainer->options.onPhase = nullptr;
   *result = trainer.release();
   return {};
@@ -120,32 +132,42 @@ Result<std::vector<engine::NamedArray>> arraysOf(const npar_input *inputs, size_
   return arrays;
 }
 
-/// Continues from a checkpoint of the folder: the newest whose bytes are as they were written.
-Status resume(npar_trainer &trainer, const std::string &folder) {
-  uint64_t below = UINT64_MAX;
-  while (true) {
-    TRY(engine::NewestCheckpoint newest, engine::newestWhole(folder, below));
-    for (const engine::SkippedCheckpoint &each : newest.skipped)
-      trainer.observer.remark("'" + each.path + "' is skipped: " + each.why);
-    const engine::Manifest &manifest = newest.store->manifest();
-    if (manifest.seed != trainer.options.seed)
-      return Status::badInput(newest.store->description() + " has seed " + std::to_string(manifest.seed) + ", but the trainer has seed " +
-                              std::to_string(trainer.options.seed) + ": create it with the checkpoint's seed");
-    TRY_STATUS(engine::fitsProgram(*newest.store, trainer.root()));
-    bool damaged = false;
-    Result<std::vector<std::string>> remarks = engine::resumeFrom(trainer.session(), trainer.root(), *newest.store, &damaged);
-    if (!remarks.ok() && damaged) {
-      trainer.observer.remark("'" + newest.store->folder() + "' is skipped: " + remarks.status().message());
-      below = manifest.step;
-      continue;
-    }
-    TRY_STATUS(remarks.status());
-    for (const std::string &text : *remarks)
-      trainer.observer.remark(text);
-    trainer.done = static_cast<int64_t>(manifest.step);
-    trainer.usesFolder(folder);
-    return {};
+Result<engine::Batch> batchOf(const engine::BatchShape &shape, const npar_input *inputs, size_t count) {
+  TRY(std::vector<engine::NamedArray> arrays, arraysOf(inputs, count));
+  TRY(engine::Batch batch, engine::batchFrom(shape, arrays));
+  TRY_STATUS(engine::checkBatch(shape, batch));
+  return batch;
+}
+
+/// Hash of all values of a batch.
+std::string hashOf(const engine::Batch &batch) {
+  std::string hashes;
+  for (const engine::InputValues &values : batch)
+    std::visit([&](const auto &list) { hashes += files::hashText(list.data(), list.size() * sizeof list[0]); }, values);
+  return files::hashText(hashes.data(), hashes.size());
+}
+
+/// One step. In a job a process that cannot take part ends the step of all; and all must have passed the same batch.
+Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *inputs, size_t count) {
+  Result<engine::Batch> batch = batchOf(trainer.shape, inputs, count);
+  LauncherJob *job = trainer.memory->job.get();
+  if (!job) {
+    TRY_STATUS(batch.status());
+    return trainer.session().step(*batch, trainer.done);
   }
+  if (!batch.ok()) {
+    trainer.session().abandon(batch.status());
+    return batch.status();
+  }
+  trainer.batch = hashOf(*batch);
+  Result<engine::StepResult> result = trainer.session().step(*batch, trainer.done);
+  if (!result.ok())
+    return job->causeOf(result.status());
+  for (size_t i = 1; i < result->notes.size(); ++i)
+    if (result->notes[i] != result->notes[0])
+      return Status::badInput("the batch of " + job->nameOf(i) + " differs from that of " + job->nameOf(0) +
+                              ": every process must pass the whole global batch");
+  return result;
 }
 
 /// Usage for a result whose size was never set: a whole one could be longer than the caller's.
@@ -153,25 +175,6 @@ Status checkResultSize(uint32_t size) {
   return size >= offsetof(npar_step_result, step) && size <= largestOptions
              ? Status()
              : Status::usage("npar_step_result: struct_size is " + std::to_string(size) + "; set it to sizeof(npar_step_result)");
-}
-
-/// Writes one checkpoint, and waits for it. A folder with checkpoints that this trainer neither wrote nor resumed from is refused.
-Status save(npar_trainer &trainer, const std::string &folder) {
-  training::CheckpointPlan plan;
-  plan.folder = folder, plan.resume = trainer.hasUsedFolder(folder);
-  plan.seed = trainer.options.seed;
-  training::RunCheckpoints checkpoints(std::move(plan), trainer.observer);
-  TRY_STATUS(checkpoints.look());
-  if (!trainer.origin.empty())
-    checkpoints.keepModel(unpackOrigin(trainer.origin), trainer.weights);
-  HostData data(trainer.shape);
-  job::Processes alone;
-  TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
-  TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
-  TRY_STATUS(checkpoints.saveNow(trainer.done));
-  trainer.usesFolder(folder);
-  trainer.observer.tell(NPAR_EVENT_SAVED, checkpoints.newest());
-  return {};
 }
 
 } // namespace
@@ -209,11 +212,8 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
     TRY_STATUS(api::Arguments("npar_trainer_step").array(inputs, count, "inputs").status());
     if (result)
       TRY_STATUS(api::checkResultSize(result->struct_size));
-    TRY(std::vector<engine::NamedArray> arrays, api::arraysOf(inputs, count));
-    TRY(engine::Batch batch, engine::batchFrom(own.shape, arrays));
-    TRY_STATUS(engine::checkBatch(own.shape, batch));
     auto begun = std::chrono::steady_clock::now();
-    TRY(engine::StepResult done, own.session().step(batch, own.done));
+    TRY(engine::StepResult done, api::stepOf(own, inputs, count));
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     npar_step_result told = own.resultOf(done, own.done++, seconds);
     if (result) {
@@ -222,6 +222,19 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
       result->struct_size = size;
     }
     return {};
+  });
+}
+
+npar_code npar_trainer_set_length(npar_trainer *trainer, int64_t steps, double steps_per_epoch, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_set_length", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_set_length").whole(steps, "steps").number(steps_per_epoch, "steps_per_epoch").status());
+    engine::RunLength length;
+    if (steps > 0)
+      length.steps = static_cast<double>(steps);
+    if (steps_per_epoch > 0)
+      length.stepsPerEpoch = steps_per_epoch;
+    TRY_STATUS(engine::checkRates(own.root(), length));
+    return own.session().setRun(length);
   });
 }
 
@@ -241,20 +254,6 @@ npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_e
     TRY_STATUS(api::Arguments("npar_trainer_save_weights").filled(path, "path").status());
     TRY_STATUS(files::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
     return engine::saveWeights(own.session(), own.root(), api::textOf(path));
-  });
-}
-
-npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_save", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_save").filled(folder, "folder").status());
-    return api::save(own, api::textOf(folder));
-  });
-}
-
-npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_resume", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_resume").filled(folder, "folder").status());
-    return api::resume(own, api::textOf(folder));
   });
 }
 

@@ -33,7 +33,7 @@ extern "C" {
 
 /* The version of the binary interface that this header describes: major << 16 | minor. A library fits a header of the same major and of a
  * minor that is not above its own. */
-#define NPAR_ABI 0x00000001u
+#define NPAR_ABI 0x00000002u
 
 typedef struct npar_str {
   const char *ptr;
@@ -270,6 +270,10 @@ typedef struct npar_plan_options {
 /* Searches a plan for the request's model and machine: {schema, plan (its text), tried: [...]}, the JSON of `npar plan --json`. */
 NPAR_API npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error);
 
+/* The names of what the standard library has, {schema, layers, machines, models, optimizers, plans}: models for `file`, and machines for
+ * `machine` of a request. */
+NPAR_API npar_code npar_library(npar_buffer **json, npar_error **error);
+
 /* ---- Arrays -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef int32_t npar_dtype;
@@ -319,9 +323,18 @@ typedef struct npar_trainer_options {
   double timeout_seconds; /* without any progress; default 300 */
   npar_observer observer; /* of setting up and of remarks while the trainer lives */
   npar_str products;      /* order of sums in products of bf16: "fastest" (default: the plan's, else the CPU's), "portable" or "pairs" */
+  npar_str job;           /* "env": share the ranks with the other processes that torchrun or another launcher has started, see below;
+                           * default: this process has all ranks */
 } npar_trainer_options;
 
-/* A session of all ranks of a program in this process, with its memory. Holds the program. `options` may be null. */
+/* A session of all ranks of a program in this process, with its memory. Holds the program. `options` may be null.
+ *
+ * With `job` "env" the library reads the variables of the launcher: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them,
+ * and NPAR_JOB_SECRET or NPAR_JOB_SECRET_FILE. The processes connect over TCP, and each gets an equal share of the ranks; a single process
+ * has all of them. All processes then make the same calls of trainers in the same order with the same arguments, and get the same results;
+ * each passes the whole global batch to npar_trainer_step, and the pieces that a process sees are those of its own ranks. If one of them
+ * fails or is gone, the calls of all end with the same cause. npar_trainer_run, npar_trainer_evaluate and npar_trainer_generate are
+ * refused. */
 NPAR_API npar_code npar_trainer_create(npar_program *program, const npar_trainer_options *options, npar_trainer **trainer,
                                        npar_error **error);
 NPAR_API void npar_trainer_free(npar_trainer *trainer);
@@ -330,6 +343,9 @@ NPAR_API void npar_trainer_free(npar_trainer *trainer);
  * first; integers of any type whose values are in range, floats of any type. The arrays are read during the call only. */
 NPAR_API npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, size_t count, npar_step_result *result,
                                      npar_error **error);
+/* States the length of a training by npar_trainer_step, for learning rates with lengths in shares of the run or in epochs: steps done at
+ * its end, those before included, and steps that a pass over the data takes; 0: unknown. npar_trainer_run does this itself. */
+NPAR_API npar_code npar_trainer_set_length(npar_trainer *trainer, int64_t steps, double steps_per_epoch, npar_error **error);
 /* Steps done, those of a resumed checkpoint included. */
 NPAR_API int64_t npar_trainer_steps(const npar_trainer *trainer);
 
@@ -352,9 +368,9 @@ typedef struct npar_run_options {
 } npar_run_options;
 
 /* Trains on data. Learning rates may have lengths in epochs of the data or in shares of the run; npar_trainer_step refuses a program with
- * such rates. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
- * parameter_hash}, `state_hash` if the model has states, `products` with products of bf16, `losses` if the model names its losses,
- * `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and
+ * such rates before npar_trainer_set_length. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second,
+ * data_wait_seconds, parameter_hash}, `state_hash` if the model has states, `products` with products of bf16, `losses` if the model names
+ * its losses, `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and
  * `failed_checkpoints` with `checkpoint`.
  *
  * A run that is stopped returns NPAR_STOPPED and no report; with `checkpoint` it has written a last checkpoint. Checkpoints are written
@@ -408,6 +424,19 @@ NPAR_API npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str pat
  * it is step-0. Trainings do not mix: a folder that has checkpoints is refused unless this trainer resumed from it or saved to it last. A
  * checkpoint of the same step is renamed to step-N.aside first, which a remark says; npar never reads or removes that copy. */
 NPAR_API npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error);
+
+typedef struct npar_save_options {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t keep;              /* checkpoints that stay, the newest; 0: all */
+  const npar_setting *files; /* small files of the host for the checkpoint: name and content, which may be binary */
+  size_t file_count;
+} npar_save_options;
+
+/* The same with files of the host, such as where its data continue; the checkpoint's hashes cover them. `options` may be null. */
+NPAR_API npar_code npar_trainer_save_with(npar_trainer *trainer, npar_str folder, const npar_save_options *options, npar_error **error);
+/* A host's file in the checkpoint that the trainer has resumed from, in *content; null if that has no such file, or nothing was resumed. */
+NPAR_API npar_code npar_trainer_saved_file(npar_trainer *trainer, npar_str name, npar_buffer **content, npar_error **error);
 /* Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it. npar_trainer_steps tells its step. Damaged
  * ones are skipped: the trainer's observer hears a remark about each. */
 NPAR_API npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error);

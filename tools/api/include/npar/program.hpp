@@ -218,6 +218,13 @@ inline Result<Report> plan(const Request &request, const PlanOptions &options = 
       request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_plan(raw, &given, json, error); });
 }
 
+/// The names of what the standard library has: {layers, machines, models, optimizers, plans}.
+inline Result<Report> library() {
+  if (!detail::abi().ok())
+    return detail::abi().error();
+  return detail::report(nullptr, [](npar_buffer **json, npar_error **error) { return npar_library(json, error); });
+}
+
 } // namespace v0
 } // namespace npar
 

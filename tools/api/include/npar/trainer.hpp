@@ -14,6 +14,7 @@ struct TrainerOptions {
   bool uninitialised = false;   ///< parameters begin as zeros, because weights will be loaded
   std::string backend;          ///< "cpu" (default), "cuda" or "null", which computes nothing
   double timeoutSeconds = 0;    ///< without any progress; default 300
+  std::string job;              ///< "env": share the ranks with the launcher's other processes: npar_trainer_create
   Observer observer;            ///< hears the setup, and remarks while the trainer lives
 };
 
@@ -58,6 +59,11 @@ struct GenerateOptions {
   Observer observer;              ///< hears of each token
 };
 
+struct SaveOptions {
+  int64_t keep = 0;                                       ///< checkpoints that stay, the newest; 0: all
+  std::vector<std::pair<std::string, std::string>> files; ///< small files of the host: name and content, which may be binary
+};
+
 enum class Export : int32_t { View = NPAR_EXPORT_VIEW, Piece = NPAR_EXPORT_PIECE, Copy = NPAR_EXPORT_COPY };
 
 namespace detail {
@@ -83,7 +89,7 @@ public:
     auto given = detail::options<npar_trainer_options>();
     given.threads = options.threads, given.seed = options.seed.value_or(0), given.seed_given = options.seed.has_value();
     given.uninitialised = options.uninitialised, given.backend = detail::str(options.backend);
-    given.timeout_seconds = options.timeoutSeconds;
+    given.timeout_seconds = options.timeoutSeconds, given.job = detail::str(options.job);
     auto state = std::make_shared<State>(options.observer);
     given.observer = state->border.observer();
     detail::Failure failure;
@@ -106,6 +112,11 @@ public:
   /// first; integers of any type whose values are in range, floats of any type. The arrays are read during the call only.
   Result<StepResult> step(std::initializer_list<Input> inputs) { return step(inputs.begin(), inputs.size()); }
   Result<StepResult> step(const std::vector<Input> &inputs) { return step(inputs.data(), inputs.size()); }
+  /// States the length of a training by step(), for learning rates with lengths in shares of the run or in epochs: steps done at its end,
+  /// and steps that a pass over the data takes; 0: unknown.
+  Result<void> setLength(int64_t steps, double stepsPerEpoch = 0) {
+    return act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_set_length(trainer, steps, stepsPerEpoch, error); });
+  }
   /// Steps done, those of a resumed checkpoint included.
   int64_t steps() const { return state ? npar_trainer_steps(state->trainer) : 0; }
 
@@ -162,6 +173,26 @@ public:
   /// refused unless this trainer resumed from it or saved to it last, so that trainings do not mix. See npar_trainer_save for a step saved
   /// twice.
   Result<void> save(const std::string &folder) { return withPath(&npar_trainer_save, folder); }
+  /// The same with files of the host, such as where its data continue; the checkpoint's hashes cover them.
+  Result<void> save(const std::string &folder, const SaveOptions &options) {
+    std::vector<npar_setting> files;
+    for (const auto &[name, content] : options.files)
+      files.push_back({detail::str(name), detail::str(content)});
+    auto given = detail::options<npar_save_options>();
+    given.keep = options.keep, given.files = files.data(), given.file_count = files.size();
+    return act(
+        [&](npar_trainer *trainer, npar_error **error) { return npar_trainer_save_with(trainer, detail::str(folder), &given, error); });
+  }
+  /// A host's file in the checkpoint that the trainer has resumed from; nothing if it has no such file, or nothing was resumed.
+  Result<std::optional<std::string>> savedFile(const std::string &name) {
+    npar_buffer *content = nullptr;
+    Result<void> done = act(
+        [&](npar_trainer *trainer, npar_error **error) { return npar_trainer_saved_file(trainer, detail::str(name), &content, error); });
+    std::unique_ptr<npar_buffer, decltype(&npar_buffer_free)> held(content, &npar_buffer_free);
+    if (!done.ok())
+      return done.error();
+    return content ? std::optional<std::string>(detail::textOf(npar_buffer_data(content))) : std::nullopt;
+  }
   /// Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; steps() tells its step. Damaged ones are
   /// skipped: the trainer's observer hears a remark about each.
   Result<void> resume(const std::string &folder) { return withPath(&npar_trainer_resume, folder); }

@@ -1,0 +1,417 @@
+"""The Python module from the build folder: compiled programs, trainers, arrays in both directions, errors, and the notebook."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from driver import BUILD, LONG, ROOT, SANITIZED, block
+
+FOLDER = ROOT / "tools" / "python"
+PACKAGE = BUILD / "python" / "npar"
+HERE = pathlib.Path(__file__).resolve().parent
+SECRET = "7f0e1d2c3b4a5968" * 4
+
+
+def interpreter():
+    """The Python for which the module was built, or why there is none."""
+    if SANITIZED:
+        return None, "a sanitized library cannot be loaded by Python"
+    if not (PACKAGE / "_native.abi3.so").exists():
+        return None, "the Python module is not built: cmake says what it lacks, and tools/test installs it"
+    return (PACKAGE / "interpreter").read_text().strip(), ""
+
+
+PYTHON, LACKING = interpreter()
+HELLO = block(ROOT / "README.md", "npar")
+BEGIN = """
+import logging, os, signal, sys, threading
+import numpy as np
+import npar
+hello = open("hello.npar").read()
+rng = np.random.default_rng(0)
+x, y = rng.integers(0, 256, (16, 32)), rng.integers(0, 256, (16, 32))
+"""
+
+
+@unittest.skipIf(PYTHON is None, LACKING)
+class PythonTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="npar-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "hello.npar").write_text(HELLO)
+
+    def environment(self, **more):
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON") and name not in ("RANK", "WORLD_SIZE")}
+        return {**own, "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+    def python(self, script, code=0, **more):
+        """Runs a script after BEGIN; returns what it prints."""
+        result = subprocess.run([PYTHON, "-c", BEGIN + script], cwd=self.folder, env=self.environment(**more), capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout
+
+    def test_compile_look_and_train(self):
+        """What a program says of itself, a step from arrays of every kind, and the loss that the driver prints for the same data."""
+        out = self.python("""
+p = npar.compile(hello, plan="two_by_two", name="hello.npar")
+assert p.inputs["tokens"] == npar.Input("tokens", "i32", ("batch", "seq"), (16, 32), 256), p.inputs
+assert p.mesh == npar.Mesh({"dp": 2, "tp": 2}, 4, ((0, 1, 2, 3),)) and p.ranks == 4
+assert p.parameters["head.weight"].split_by == ("tp",) and p.parameters["head.weight"].states[0] == "head.weight.exp_avg"
+assert p.memory[0].arena == p.summary.classes[0]["arena_bytes"] and p.warnings == ()
+why = p.why()
+assert [each.kind for each in why[:2]] == ["all_reduce", "reduce_scatter"] and why[0].rules == ("hello.npar:20:17  vocab -> tp",), why[0]
+assert repr(why).startswith("Hello under plan two_by_two") and "leaving out 'vocab -> tp'" in why[0].removed_by
+shown = p._repr_mimebundle_()
+assert shown["image/svg+xml"].startswith("<svg") and "arena" in shown["text/plain"] and "script" not in shown["image/svg+xml"]
+p.timeline().save("step.svg"); p.timeline().save("step.json"); p.page().save("page.html")
+assert open("step.svg").read() == shown["image/svg+xml"] and "traceEvents" in open("step.json").read() and "srcdoc" in p.page()._repr_html_()
+assert "between hosts" in repr(p.hosts(2)) and p.bytes_per_parameter().data[0]["bytes_per_parameter"]
+p.save("hello.npx")
+same = npar.open("hello.npx")
+assert same.bytes() == p.bytes() == npar.from_bytes(p.bytes()).bytes() and same.warnings == ()
+assert "dgx-a100" in npar.machines() and "gpt2" in npar.models()
+
+t = npar.Trainer(p, threads=2)
+first = t.step(tokens=x, targets=y)
+assert first.step == 0 and t.steps == 1 and abs(first.loss - 5.545) < 0.01 and not first.skipped, first
+one = npar.Trainer(npar.compile(hello, plan="none"))
+assert abs(one.step(tokens=x, targets=y).loss - first.loss) < 1e-5
+for kind in ("uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", ">i4"):
+    t.step({"tokens": x.astype(kind), "targets": y.astype(kind)})
+t.step(tokens=np.asfortranarray(x), targets=y.T[::1].T)
+wide = np.zeros((16, 64), int); wide[:, ::2] = x
+read_only = wide[:, ::2]; read_only.flags.writeable = False
+t.step(tokens=read_only, targets=y[::-1])
+t.step(tokens=x.tolist(), targets=memoryview(y))
+packed = np.zeros((16, 32), [("a", "u1"), ("b", "i4")]); packed["b"] = x
+t.step(tokens=packed["b"], targets=y)
+
+def refused(kind, what, **arrays):
+    try:
+        t.step(**{"tokens": x, "targets": y, **arrays})
+    except kind as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
+refused(npar.InputError, "300", tokens=np.where(x == x[3, 4], 300, x))
+refused(npar.InputError, "16, 32", tokens=x[:8])
+refused(npar.InputError, "no input 'token'", token=x)
+refused(TypeError, "complex", tokens=x.astype(complex))
+refused(TypeError, "object", tokens=[["a"]])
+refused(TypeError, "datetime", tokens=x.astype("datetime64[s]"))
+assert t.steps == 13
+print("loss", first.loss)
+""")
+        self.assertRegex(out, r"loss 5\.5")
+
+    def test_arrays(self):
+        """A view needs no copy and is live; pieces cover a parameter; a copy is one; writing reaches every rank; state dictionaries."""
+        self.python("""
+p = npar.compile(hello, plan="two_by_two")
+t, one = npar.Trainer(p), npar.Trainer(npar.compile(hello, plan="none"))
+try:
+    t.view("head.weight")
+except npar.InputError as error:
+    assert "pieces" in str(error), error
+else:
+    raise AssertionError("a split parameter has no view")
+view = one.view("head.weight")
+live = np.from_dlpack(view)
+assert view.shape == live.shape == (256, 256) and view.dtype == "float32" and not live.flags.writeable and view.read_only
+assert np.shares_memory(live, np.asarray(view)) and np.shares_memory(live, np.from_dlpack(one.view("head.weight")))
+before = live.copy(); own = view.copy()
+one.step(tokens=x, targets=y)
+assert (live != before).any() and (own == before).all() and own.flags.writeable
+del one, view
+assert np.isfinite(live).all()                         # the memory lives as long as a view
+whole = t["head.weight"]
+assert whole.shape == (256, 256) and whole.dtype == np.float32 and whole.flags.writeable
+built = np.full(whole.shape, np.nan, np.float32)
+pieces = t.pieces("head.weight")
+for piece in pieces:
+    if piece.owned:
+        assert not piece.flat
+        built[tuple(slice(at, at + size) for at, size in zip(piece.start, piece.shape))] = np.from_dlpack(piece)
+assert (built == whole).all() and {piece.rank for piece in pieces} == {0, 1, 2, 3}
+t["head.weight"] = (whole.astype(np.float64) * 2)[:, ::-1]
+assert (t["head.weight"] == (whole * 2)[:, ::-1]).all()
+state = t.state_dict()
+assert list(state) == list(p.parameters) and len(state) == 5 and "head.weight.exp_avg" in t and "nothing" not in t
+whole_state = dict(t.state_dict(optimizer=True))
+assert len(whole_state) == 15
+other = npar.Trainer(p)
+assert other.hash() == npar.Trainer(p).hash() != t.hash()
+other.load_state_dict(whole_state)
+assert other.hash() == t.hash()
+try:
+    other.load_state_dict({"head.weight": whole, "x": whole})
+except npar.InputError as error:
+    assert "missing 'table.weight'" in str(error) and "unknown 'x'" in str(error), error
+t.save_weights("w.safetensors")
+assert npar.Trainer(p, weights="w.safetensors").hash() == t.hash()
+capsule = other.pieces("head.bias")[0].__dlpack__()      # before DLPack 1
+assert "dltensor" in repr(capsule) and "versioned" not in repr(capsule)
+del capsule
+""")
+
+    def test_errors(self):
+        """Carets in the text, fixes as data, an exception class per kind, an exception of a callback, and a fork."""
+        out = self.python("""
+wrong = hello.replace("hidden, vocab -> tp", "hiden, vocab -> tp")
+try:
+    npar.compile(wrong, name="wrong.npar")
+except npar.CompileError as error:
+    print(error)
+    first = error.diagnostics[0]
+    assert (first.file, first.line, first.severity) == ("wrong.npar", 20, "error"), first
+    assert first.fixes[0].edits[0].text == "hidden", first.fixes
+    assert npar.compile(error.apply(trust=("safe", "likely")), kernels=False).ranks == 4
+    assert isinstance(error, ValueError) and isinstance(error, npar.Error)
+for text, options in (("nowhere.npar", {}), (hello, {"plan": "other"})):
+    try:
+        npar.compile(text, **options)
+    except npar.InputError as error:
+        assert "nowhere" in str(error) or "other" in str(error), error
+    else:
+        raise AssertionError(text)
+try:
+    npar.compile(hello, kind="x")
+except npar.UsageError as error:
+    assert "generation" in str(error)
+parts = {"Mine": "layer Mine(embed) { param w: [embed] = ones\\n  return (x: [..., embed]) { return x * w } }"}
+def find(name):
+    raise KeyError("from the function: " + name)
+try:
+    npar.compile(hello, imports=find)
+except KeyError as error:
+    assert "from the function" in str(error)
+else:
+    raise AssertionError("an exception of a callback was lost")
+
+t = npar.Trainer(npar.compile(hello))
+child = os.fork()
+if child == 0:
+    try:
+        t.step(tokens=x, targets=y)
+    except npar.UsageError as error:
+        assert "forked" in str(error)
+        try:
+            npar.compile(hello)
+        except npar.UsageError as error:
+            del t
+            os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+t.step(tokens=x, targets=y)
+""")
+        self.assertIn("wrong.npar:20:9: error: ", out)
+        self.assertRegex(out, r"\n +hiden, vocab -> tp\n +\^~~~~")
+
+    def test_runs_continue(self):
+        """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
+        self.python("""
+data = rng.integers(0, 256, (90, 33)).astype(np.uint8)
+def loader():
+    return npar.ArrayLoader({"tokens": data[:, :-1], "targets": data[:, 1:]}, batch=16, seed=3)
+p = npar.compile(hello, plan="two_by_two")
+whole = npar.Trainer(p)
+results = list(whole.run(loader(), steps=12, evaluate=list(loader().once()), evaluate_every=6))
+assert [r.step for r in results] == list(range(12)) and [r.step for r in results if r.evaluation] == [5, 11]
+assert results[11].evaluation.loss < results[5].evaluation.loss < 5.6 and results[0].checkpoint is None
+part = npar.Trainer(p)
+for r in part.run(loader(), steps=7, checkpoint="run", checkpoint_every=2, checkpoint_keep=2):
+    pass
+assert sorted(name for name in os.listdir("run") if name.startswith("step-")) == ["step-6", "step-7"], os.listdir("run")
+assert r.checkpoint.endswith("step-7")
+again = loader()
+rest = npar.Trainer(p)
+later = list(rest.run(again, steps=12, checkpoint="run", resume=True))
+assert [r.step for r in later] == list(range(7, 12)) and rest.hash() == whole.hash() and again.state_dict()["done"] == 12
+assert [r.loss for r in later] == [r.loss for r in results[7:]]
+one = npar.Trainer(npar.compile(hello, plan="none")).resume("run", loader=loader())
+assert one.steps == 12 and np.allclose(one["head.weight"], whole["head.weight"])
+for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
+    try:
+        next(npar.Trainer(p).run(wrong, steps=3))
+    except npar.InputError as error:
+        assert what in str(error)
+try:
+    npar.Trainer(p).run([{"tokens": x, "targets": y}], steps=30, checkpoint="run", resume=True)
+except npar.UsageError as error:
+    assert "load_state_dict" in str(error)
+else:
+    raise AssertionError("a loader without a state cannot continue")
+from npar._loader import state_of, text_of
+state = {"a": [1, 2.5, None, True, float("inf")], 3: (b"x", np.float32(2)), "rng": rng.bit_generator.state, "big": 2**100, "array": x[::2]}
+back = state_of(text_of(state))
+assert (back.pop("array") == state.pop("array")).all() and back == state, back
+""")
+
+    def test_verify_simulate_plan_generate(self):
+        self.python("""
+heard = []
+logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
+logging.getLogger("npar").setLevel(logging.INFO)
+report = npar.verify(hello, plan="two_by_two", threads=2)
+assert report and report.ok and "gradients" in repr(report) and report.raise_if_failed() is report and len(report.checks) > 10
+p = npar.compile(hello, plan="two_by_two", kernels=False)
+step = npar.simulate(p, machine="dgx-a100")
+assert 0 < step.seconds_per_step < 1 and "ms per step" in repr(step), step
+best = npar.plan(hello, machine="dgx-a100", budget=4)
+assert best.best["seconds_per_step"] > 0 and "mesh" in best.text and best.tried and "ms" in repr(best)
+found = best.compile(kernels=False)
+assert found.ranks == best.best["ranks"] or found.ranks >= 1
+t = npar.Trainer(npar.compile(hello, plan="none"))
+assert any("memory" in each.lower() or "MiB" in each for each in heard), heard
+seen = []
+made = t.generate("The ", 5, on_token=lambda token, text: seen.append(token))
+assert len(made.tokens) == 5 and list(made.tokens) == seen and isinstance(made.text, str)
+open("book.txt", "wb").write(bytes(range(32, 127)) * 60)
+report = t.train(data="book.txt", tokens="bytes", steps=3)
+assert report["steps"] == 3 and t.steps == 3
+assert t.evaluate("book.txt", tokens="bytes").loss < 6
+steps = []
+try:
+    t.train(data="book.txt", tokens="bytes", steps=99, on_step=lambda r: steps.append(r) or len(steps) < 2)
+except npar.Stopped:
+    assert len(steps) in (2, 3), steps
+else:
+    raise AssertionError("not stopped")
+""")
+
+    def test_interrupt(self):
+        """Ctrl-C ends a compilation and a training on files by KeyboardInterrupt, after which the trainer works."""
+        self.python("""
+import time
+def soon(seconds):
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+begun = time.monotonic()
+soon(0.3)
+try:
+    for _ in range(100):
+        npar.compile("gpt2", set={"depth": 24})
+except KeyboardInterrupt:
+    pass
+else:
+    raise AssertionError("not interrupted")
+t = npar.Trainer(npar.compile(hello, plan="none"))
+soon(0.3)
+try:
+    t.train(random_data=True, steps=10**7)
+except KeyboardInterrupt:
+    pass
+done = t.steps
+t.step(tokens=x, targets=y)
+assert t.steps == done + 1 > 1
+running = threading.Thread(target=lambda: [npar.compile(hello, kernels=False) for _ in range(3)])
+running.start()
+count = 0
+while running.is_alive():                               # without the interpreter's lock
+    count += 1
+assert count > 1000
+""")
+
+    def test_processes_share_the_ranks(self):
+        """Two processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end both."""
+        (self.folder / "job.py").write_text(BEGIN + """
+p = npar.compile(hello, plan="two_by_two")
+t = npar.Trainer(p, threads=1, timeout=60)
+losses = [t.step(tokens=x, targets=y).loss for _ in range(3)]
+ranks = {piece.rank for piece in t.pieces("head.weight")}
+t.save("run")
+again = npar.Trainer(p, threads=1, timeout=60).resume("run")
+assert again.steps == 3 and again.hash() == t.hash()
+assert t.evaluate([{"tokens": x, "targets": y}]).loss < losses[-1]
+print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks))
+if "end" in sys.argv:
+    process = int(os.environ.get("RANK", 0))
+    if sys.argv[-1] == "gone" and process:
+        os._exit(5)
+    try:
+        for _ in range(50):
+            t.step(tokens=x if not process else x[::-1].copy(), targets=y)
+    except npar.Error as error:
+        print("ended:", error)
+""")
+        alone = subprocess.run([PYTHON, "job.py"], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        expected, ranks = alone.stdout.strip().rsplit(" [", 1)
+        self.assertEqual(ranks, "0, 1, 2, 3]")
+        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1")):
+            for path in self.folder.glob("run/*"):
+                subprocess.run(["rm", "-r", str(path)], check=True)
+            with socket.socket() as at:
+                at.bind(("127.0.0.1", 0))
+                port = at.getsockname()[1]
+            started = [
+                subprocess.Popen([PYTHON, "job.py", "end", how], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=self.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+                for rank in range(2)
+            ]
+            ended = [each.communicate(timeout=300) for each in started]
+            for rank, (out, errors) in enumerate(ended):
+                first = out.splitlines()[0] if out else ""
+                self.assertEqual(first, f"{expected} [{2 * rank}, {2 * rank + 1}]", errors)
+            self.assertIn(words, ended[0][0].split("ended:")[1])
+
+    def test_notebook(self):
+        """The notebook runs, and what it stores is what it shows: texts and drawings, except numbers that depend on the machine."""
+        notebook = FOLDER / "communication.ipynb"
+        script = f"import sys; sys.path.insert(0, {str(HERE)!r}); import json, notebook; print(json.dumps(notebook.execute({str(notebook)!r})))"
+        result = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        shown = json.loads(result.stdout.splitlines()[-1])
+        sys.path.insert(0, str(HERE))
+        import notebook as runner
+
+        code = [cell for cell in runner.cells(notebook) if cell["cell_type"] == "code"]
+        self.assertEqual(len(code), len(shown))
+        for cell, (printed, forms) in zip(code, shown):
+            stored = {"".join(each["text"]) for each in cell["outputs"] if each["output_type"] == "stream"}
+            self.assertEqual({printed} - {""}, stored, "run tests/end_to_end/notebook.py tools/python/communication.ipynb --write")
+            for each in cell["outputs"]:
+                if each["output_type"] == "execute_result":
+                    self.assertEqual(set(each["data"]), set(forms))
+
+    def test_stubs_and_pages(self):
+        """The stub of the native module names what it has; the page's Python blocks run; `python -m npar`."""
+        stub = (FOLDER / "src" / "npar" / "_native.pyi").read_text()
+        named = self.python("""
+from npar import _native
+for name in sorted(vars(_native)):
+    if not name.startswith("_"):
+        print(name)
+        for each in sorted(vars(getattr(_native, name))) if isinstance(getattr(_native, name), type) else ():
+            if not each.startswith("_"):
+                print(f"{name}.{each}")
+""").split()
+        listed, owner = [], ""
+        for line in stub.splitlines():
+            found = re.match(r"(    )?(?:class|def) (\w+)|(\w+): ", line)
+            if found and not line.startswith(" "):
+                owner = found[2] or found[3]
+                listed.append(owner)
+            elif found and found[2] != "__init__":
+                listed.append(f"{owner}.{found[2]}")
+        self.assertEqual(sorted(set(listed)), named)
+        result = subprocess.run([PYTHON, "-m", "npar", "--version"], env=self.environment(), capture_output=True, text=True)
+        self.assertEqual(result.stdout.strip(), re.search(r"project\(npar VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1])
+        page = (FOLDER / "README.md").read_text()
+        blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
+        self.assertGreater(len(blocks), 5)
+        (self.folder / "book.txt").write_bytes(pathlib.Path("/usr/share/common-licenses/GPL-3").read_bytes() if pathlib.Path("/usr/share/common-licenses/GPL-3").exists() else HELLO.encode() * 50)
+        self.python("\n".join(blocks))
+
+
+if __name__ == "__main__":
+    unittest.main()

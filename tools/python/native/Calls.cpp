@@ -1,0 +1,87 @@
+#include "Calls.h"
+
+namespace npar_python {
+
+void raise(const npar::Error &error) {
+  nb::object made = nb::module_::import_("npar._errors").attr("exception_of")(static_cast<int>(error.code), error.text, error.json);
+  PyErr_SetObject(made.type().ptr(), made.ptr());
+  throw nb::python_error();
+}
+
+template <typename Body> bool Callbacks::guarded(Body body) {
+  nb::gil_scoped_acquire locked;
+  try {
+    if (PyErr_CheckSignals() != 0)
+      throw nb::python_error();
+    body();
+    return true;
+  } catch (...) {
+    if (!raised)
+      raised = std::current_exception();
+    return false;
+  }
+}
+
+static nb::dict dictOf(const npar::JudgedPlan &plan) {
+  nb::dict dict;
+  dict["fits"] = plan.fits;
+  dict["plan"] = nb::str(plan.plan.data(), plan.plan.size());
+  dict["refusal"] = nb::str(plan.refusal.data(), plan.refusal.size());
+  dict["milliseconds"] = plan.milliseconds;
+  dict["bytes"] = plan.bytes;
+  return dict;
+}
+
+npar::Observer Callbacks::observer() {
+  return [this](const npar::Event &event) {
+    return guarded([&] {
+      if (hears.is_none())
+        return;
+      nb::object step = event.step ? nb::object(dictOf(*event.step)) : nb::object(nb::none());
+      nb::object candidate = event.candidate ? nb::object(dictOf(*event.candidate)) : nb::object(nb::none());
+      hears(static_cast<int>(event.kind), nb::str(event.text.data(), event.text.size()), event.done, event.total, step, candidate);
+    });
+  };
+}
+
+npar::Imports Callbacks::imports() {
+  if (finds.is_none())
+    return {};
+  return [this](std::string_view name) {
+    std::optional<std::string> text;
+    guarded([&] {
+      nb::object found = finds(nb::str(name.data(), name.size()));
+      if (!found.is_none())
+        text = nb::cast<std::string>(found);
+    });
+    return text;
+  };
+}
+
+void Callbacks::rethrow() {
+  if (raised)
+    std::rethrow_exception(std::exchange(raised, nullptr));
+}
+
+nb::dict dictOf(const npar::StepResult &step) {
+  nb::dict dict;
+  dict["step"] = step.step;
+  dict["loss"] = step.loss;
+  dict["grad_norm"] = step.gradNorm;
+  dict["learning_rate"] = step.learningRate;
+  dict["loss_scale"] = step.lossScale;
+  dict["seconds"] = step.seconds;
+  dict["skipped"] = step.skipped;
+  dict["valid_tokens"] = step.validTokens ? nb::object(nb::int_(*step.validTokens)) : nb::object(nb::none());
+  nb::dict losses, counted;
+  for (const npar::NamedValue &loss : step.losses) {
+    nb::str name(loss.name.c_str(), loss.name.size());
+    losses[name] = loss.value;
+    counted[name] = loss.counted ? nb::object(nb::int_(*loss.counted)) : nb::object(nb::none());
+  }
+  dict["losses"] = losses;
+  dict["counted"] = counted;
+  return dict;
+}
+
+} // namespace npar_python

@@ -1,0 +1,66 @@
+// How Python calls npar: without the interpreter's lock, with Python's observers and signals, and with exceptions for errors.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <npar/npar.hpp>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace npar_python {
+
+namespace nb = nanobind;
+
+/// Raises the exception that npar._errors.exception_of makes of an error.
+[[noreturn]] void raise(const npar::Error &error);
+
+template <typename T> T valueOf(npar::Result<T> &&result) {
+  if (!result.ok())
+    raise(result.error());
+  return std::move(result).value();
+}
+inline void check(const npar::Result<void> &result) {
+  if (!result.ok())
+    raise(result.error());
+}
+
+/// Runs a call of npar without the interpreter's lock, so that other Python threads continue.
+template <typename Call> auto released(Call call) {
+  nb::gil_scoped_release unlocked;
+  return call();
+}
+
+/// The Python functions that npar may call, and what they raised: it is raised again only after npar has returned. Python's pending signals
+/// are handled whenever npar tells something, so Ctrl-C stops the work after its current part.
+class Callbacks {
+public:
+  /// `observer`: called with (kind, text, done, total, step or None, candidate or None), or None. `imports`: called with a name, returns a
+  /// text or None.
+  explicit Callbacks(nb::object observer, nb::object imports = nb::none()) : hears(std::move(observer)), finds(std::move(imports)) {}
+  Callbacks(const Callbacks &) = delete;
+  Callbacks &operator=(const Callbacks &) = delete;
+
+  npar::Observer observer();
+  /// Empty without a function.
+  npar::Imports imports();
+  /// Raises what a function or a signal has raised since the last call. Needs the interpreter's lock.
+  void rethrow();
+
+private:
+  template <typename Body> bool guarded(Body body);
+
+  nb::object hears, finds;
+  std::exception_ptr raised; ///< the first one
+};
+
+/// A finished step as a dictionary.
+nb::dict dictOf(const npar::StepResult &step);
+
+void addPrograms(nb::module_ &module);
+void addTensors(nb::module_ &module);
+void addTrainers(nb::module_ &module);
+
+} // namespace npar_python

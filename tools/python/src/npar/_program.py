@@ -1,0 +1,333 @@
+"""Compiled programs and their views."""
+
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from . import _native
+from ._errors import Diagnostic, UsageError, warnings_of
+from ._events import Listener
+from ._pictures import Page, Picture, Report
+from ._process import using_threads
+from ._request import Imports, Request
+
+_SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)
+_TEXT, _JSON, _SVG, _HTML = range(4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An input of the model: an array with the global batch first. `classes`: integers are 0 to classes - 1."""
+
+    name: str
+    dtype: str
+    axes: Tuple[str, ...]
+    shape: Tuple[int, ...]
+    classes: Optional[int] = None
+    ignore: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A result of a program that only goes forward."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter with the mesh axes that split it, the pipeline stages that hold it and the names of its optimizer states."""
+
+    name: str
+    dtype: str
+    axes: Tuple[str, ...]
+    shape: Tuple[int, ...]
+    frozen: bool
+    split_by: Tuple[str, ...]
+    stages: Tuple[int, ...]
+    states: Tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mesh:
+    """The axes of the mesh, the number of ranks, and the ranks of each pipeline stage."""
+
+    axes: Dict[str, int]
+    ranks: int
+    stages: Tuple[Tuple[int, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """Bytes per rank of the ranks that run the same program. `arena` is all that a rank reserves."""
+
+    ranks: Tuple[Tuple[int, int], ...]
+    arena: int
+    parameters: int
+    gradients: int
+    optimizer: int
+    activations: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Collective:
+    """A collective of one training step on one rank, and why it exists. `removed_by`: a change of the plan that removes it."""
+
+    stage: int
+    kind: str
+    over: str
+    phase: str
+    path: str
+    count: int
+    bytes: int
+    sent_bytes: int
+    cause: str
+    rules: Tuple[str, ...]
+    source: Tuple[str, ...]
+    removed_by: str
+
+
+class Why(List[Collective]):
+    """The collectives of a program with their causes; prints as `npar inspect why` does."""
+
+    def __init__(self, rows, text: str):
+        super().__init__(rows)
+        self.text = text
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the ranks' collectives move per step, one rank of each stage counted."""
+        return sum(each.bytes for each in self)
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+
+class Summary(Dict[str, Any]):
+    """The summary of a program as data; its members are attributes, too. Prints as a table."""
+
+    text = ""
+
+    def __getattr__(self, name: str):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the summary has no '{name}': it has {', '.join(self)}") from None
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+
+class Program:
+    """A compiled program: one program per rank. It never changes, and any thread can use it. A notebook shows its timeline.
+
+    Made by `npar.compile`, `npar.load` and `npar.open`.
+    """
+
+    def __init__(self, native, request: Optional[Request], opened: bool = False):
+        self._native, self._request, self._opened = native, request, opened
+
+    # -- views
+
+    @functools.cached_property
+    def inputs(self) -> Mapping[str, Input]:
+        """The inputs of the model by name."""
+        return {
+            each["name"]: Input(each["name"], each["dtype"], tuple(each["axes"]), tuple(each["shape"]), each.get("classes"), each.get("ignore"))
+            for each in self._data(_INPUTS)["inputs"]
+        }
+
+    @functools.cached_property
+    def outputs(self) -> Mapping[str, Output]:
+        """The results of a program that only goes forward, by name."""
+        return {each["name"]: Output(each["name"], each["dtype"], tuple(each["shape"])) for each in self._data(_INPUTS)["outputs"]}
+
+    @functools.cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters by name, in the model's order."""
+        return {
+            each["name"]: Parameter(
+                each["name"], each["dtype"], tuple(each["axes"]), tuple(each["shape"]), each["frozen"], tuple(each["split_by"]),
+                tuple(each["stages"]), tuple(each["states"]),
+            )
+            for each in self._data(_PARAMETERS)["parameters"]
+        }
+
+    @functools.cached_property
+    def mesh(self) -> Mesh:
+        data = self._data(_MESH)
+        return Mesh({axis["name"]: axis["size"] for axis in data["mesh"]}, data["ranks"], tuple(tuple(s["ranks"]) for s in data["stages"]))
+
+    @property
+    def ranks(self) -> int:
+        return self.mesh.ranks
+
+    @functools.cached_property
+    def memory(self) -> Tuple[Memory, ...]:
+        """Memory per rank, an entry for each group of ranks with the same program."""
+        return tuple(
+            Memory(
+                tuple((first, last) for first, last in each["ranks"]), each["arena_bytes"], each["parameter_bytes"], each["gradient_bytes"],
+                each["optimizer_bytes"], each["activation_bytes"],
+            )
+            for each in self.summary["classes"]
+        )
+
+    @functools.cached_property
+    def summary(self) -> Summary:
+        """Sizes, work and communication of each class of ranks: a table, and the JSON of `npar inspect --json`."""
+        made = Summary(self._data(_SUMMARY))
+        made.text = self._native.describe(_SUMMARY, _TEXT, {})
+        return made
+
+    @functools.cached_property
+    def warnings(self) -> Tuple[Diagnostic, ...]:
+        """The warnings of the compilation; none of an opened program."""
+        return tuple(warnings_of(self._native.warnings()))
+
+    def why(self) -> Why:
+        """Why the ranks communicate: each collective with its bytes, its cause, and what removes it."""
+        rows = [
+            Collective(
+                part.get("stage", 0), each["kind"], each["over"], each["phase"], each["path"], each["count"], each["bytes"],
+                each["sent_bytes"], each["cause"], tuple(f"{rule['source']}  {rule['rule']}" for rule in each["rules"]),
+                tuple(each["source"]), each["remedy"],
+            )
+            for part in self._data(_WHY)["classes"]
+            for each in part["why"]
+        ]
+        return Why(rows, self._native.describe(_WHY, _TEXT, {}))
+
+    def bytes_per_parameter(self) -> Report:
+        """What each rank stores per parameter."""
+        data = [{key: each[key] for key in ("ranks", "bytes_per_parameter", "parameter_shares")} for each in self._data(_BYTES)["classes"]]
+        return Report(self._native.describe(_BYTES, _TEXT, {}), data)
+
+    def hosts(self, count: int, ranks_per_host: Optional[int] = None) -> Report:
+        """The traffic inside and between hosts."""
+        options = {"hosts": count, **({"ranks_per_host": ranks_per_host} if ranks_per_host else {})}
+        return Report(self._native.describe(_HOSTS, _TEXT, options), json.loads(self._native.describe(_HOSTS, _JSON, options)))
+
+    def timeline(self) -> Picture:
+        """The planned training step, a row per stage."""
+        return Picture(self._native.describe(_TIMELINE, _SVG, {}), self._line(), lambda: self._native.describe(_TIMELINE, _JSON, {}))
+
+    def page(self) -> Page:
+        """A page to explore what each rank holds, sends and waits for."""
+        return Page(self._native.describe(_PAGE, _HTML, {}))
+
+    # -- files
+
+    def save(self, path) -> pathlib.Path:
+        """Writes the compiled program (.npx), which `npar.open` opens."""
+        self._native.save(os.fspath(path))
+        return pathlib.Path(path)
+
+    def bytes(self) -> bytes:
+        """The bytes of the .npx file, which `npar.from_bytes` opens."""
+        return self._native.bytes()
+
+    # -- notebooks
+
+    def _line(self) -> str:
+        summary = self.summary
+        axes = ", ".join(f"{name} = {size}" for name, size in self.mesh.axes.items())
+        arena = max(each.arena for each in self.memory)
+        return (
+            f"{summary['model']} under plan {summary['plan']}: {self.ranks} rank{'s' if self.ranks > 1 else ''}"
+            f"{f' ({axes})' if axes else ''}, {summary['parameters']:,} parameters, at most {_size(arena)} per rank"
+        )
+
+    def __repr__(self) -> str:
+        return f"<npar.Program: {self._line()}>"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        text = self._native.describe(_SUMMARY, _TEXT, {})
+        return {"text/plain": text, "image/svg+xml": self._native.describe(_TIMELINE, _SVG, {})}
+
+    def _data(self, view: int):
+        return json.loads(self._native.describe(view, _JSON, {}))
+
+    def _compiled_for(self, kind: int) -> "Program":
+        """The same model compiled for evaluation (1) or generation (2)."""
+        if self._request is None or self._opened:
+            raise UsageError("the program was opened, not compiled, so npar does not know its text: pass `program`, compiled for this use")
+        return _compile(self._request.changed(kind=kind, without_kernels=False), progress=False)
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def _compile(request: Request, progress: bool) -> Program:
+    using_threads()
+    with Listener(progress) as listener:
+        return Program(request.call(_native.compile, listener), request)
+
+
+def compile(
+    model, *, plan: Optional[str] = None, train: Optional[str] = None, config: Optional[str] = None, set: Optional[Mapping[str, Any]] = None,
+    imports: Optional[Imports] = None, machine: Optional[str] = None, targets=(), kind: str = "training", kernels: bool = True,
+    name: Optional[str] = None, progress: bool = False,
+) -> Program:
+    """Compiles a model under a plan.
+
+    model     a model text, the path of one, the name of a model of the standard library ("gpt2"), or a folder: of Hugging Face, or of
+              checkpoints that npar wrote
+    plan, train, config   names of blocks of the text; default: the only one. plan="none": one rank
+    set       settings: {"depth": 4, "mesh.tp": 2, "micro": 1}
+    imports   texts by the name in `import`: a dictionary or a function; they precede files and the standard library
+    machine   machine to plan for: a name, a path or a text
+    targets   GPUs to compile for as well, such as "cuda:sm_90"
+    kind      "training", "evaluation" (losses and outputs) or "generation"
+    kernels   False: only to look at, which is faster
+    name      what messages call a model text
+    progress  show a progress line on standard error
+
+    Raises CompileError, whose text shows file, line, caret and help.
+    """
+    request = Request.of(
+        model, plan=plan, train=train, config=config, set=set, imports=imports, machine=machine, targets=targets, kind=kind,
+        kernels=kernels, name=name,
+    )
+    return _compile(request, progress)
+
+
+def load(folder, **options) -> Program:
+    """Compiles the model of a folder of Hugging Face, or of a folder of checkpoints. Options as for `compile`.
+
+    A Trainer of the program begins with random parameters: `trainer.load_weights(folder)` reads the folder's.
+    """
+    path = pathlib.Path(folder)
+    if not path.is_dir():
+        raise FileNotFoundError(f"'{folder}' is not a folder")
+    return compile(path, **options)
+
+
+def open(path) -> Program:
+    """Opens a compiled program (.npx). It holds native code: open only what you would execute."""
+    return Program(_native.open(os.fspath(path)), Request.of(pathlib.Path(path)), opened=True)
+
+
+def from_bytes(data: bytes) -> Program:
+    """The same from memory."""
+    return Program(_native.from_bytes(data), None)
+
+
+def machines() -> Tuple[str, ...]:
+    """The machines of the standard library, for `machine=`."""
+    return tuple(json.loads(_native.library())["machines"])
+
+
+def models() -> Tuple[str, ...]:
+    """The models of the standard library, for `compile`."""
+    return tuple(json.loads(_native.library())["models"])

@@ -1,0 +1,453 @@
+"""Trainers: all ranks of a program in this process, with their parameters."""
+
+import collections.abc
+import dataclasses
+import json
+import os
+import pathlib
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+
+from . import _native
+from ._arrays import Piece, View, gathered, lend
+from ._errors import InputError, UsageError
+from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
+from ._loader import state_of, text_of
+from ._process import same_process, using_threads
+from ._program import Program
+
+_VIEW, _PIECE, _COPY = range(3)
+_STATE_FILE = "loader.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class StepResult:
+    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0.
+
+    losses        the named losses of the model
+    valid_tokens  targets of the batch that count; None: all
+    skipped       True: the gradient norm was not finite, and nothing was updated
+    """
+
+    step: int
+    loss: float
+    grad_norm: float
+    learning_rate: float
+    loss_scale: float
+    seconds: float
+    skipped: bool
+    valid_tokens: Optional[int]
+    losses: Dict[str, float]
+    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)
+    evaluation: Optional["Evaluation"] = None
+    checkpoint: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """The loss over data that the training does not see. `data`: the JSON of `npar eval --json`, if npar read the data from files."""
+
+    loss: float
+    losses: Dict[str, float]
+    samples: int
+    data: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+
+    @property
+    def perplexity(self) -> float:
+        """exp(loss), of a model that predicts tokens."""
+        import math
+
+        return math.exp(self.loss)
+
+
+@dataclasses.dataclass(frozen=True)
+class Generated:
+    """The continuation of a prompt. `text` is None without a tokenizer."""
+
+    tokens: Tuple[int, ...]
+    prompt_tokens: Tuple[int, ...]
+    text: Optional[str]
+
+    def __str__(self) -> str:
+        return self.text if self.text is not None else " ".join(map(str, self.tokens))
+
+
+class StateDict(collections.abc.Mapping):
+    """The parameters by name, each gathered when it is asked for."""
+
+    def __init__(self, trainer: "Trainer", names: List[str]):
+        self._trainer, self._names = trainer, names
+
+    def __getitem__(self, name: str):
+        if name not in self._names:
+            raise KeyError(name)
+        return self._trainer[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Trainer:
+    """All ranks of a program in this process. For one thread at a time, except `stop`.
+
+    program   from npar.compile, npar.load or npar.open
+    threads   workers; default: the machine's
+    seed      of parameters and dropout; default: the program's
+    backend   "cpu", "cuda", or "null", which computes nothing
+    timeout   seconds without any progress after which a step fails; default 300
+    weights   a file or folder of weights to begin with, instead of random ones
+    job       "env": the processes that torchrun has started share the ranks. Each makes a Trainer of the same program, and all make the
+              same calls with the same global batches. "none": this process has all ranks. Default: "env" where RANK and WORLD_SIZE are
+              set, as torchrun does
+    """
+
+    def __init__(
+        self, program: Program, *, threads: Optional[int] = None, seed: Optional[int] = None, backend: Optional[str] = None,
+        timeout: Optional[float] = None, weights=None, job: Optional[str] = None,
+    ):
+        if not isinstance(program, Program):
+            raise TypeError(f"a Trainer takes an npar.Program, as npar.compile returns it, not {type(program).__name__}")
+        using_threads()
+        options: Dict[str, Any] = {"uninitialised": weights is not None}
+        if job is None:
+            job = "env" if "RANK" in os.environ and "WORLD_SIZE" in os.environ else "none"
+        if job not in ("env", "none"):
+            raise UsageError(f"job is {job!r}: env or none")
+        self._job = job
+        if job == "env":
+            options["job"] = job
+        for key, value in (("threads", threads), ("seed", seed), ("backend", backend)):
+            if value is not None:
+                options[key] = value
+        if timeout is not None:
+            options["timeout_seconds"] = float(timeout)
+        self.program = program
+        self._pid = os.getpid()
+        with Listener() as listener:
+            self._native = _native.Trainer(program._native, options, listener)
+        self._evaluation: Optional[Program] = None
+        self._generation: Optional[Program] = None
+        self._evaluator: Optional["Trainer"] = None
+        if weights is not None:
+            self.load_weights(weights)
+
+    # -- training
+
+    def step(self, inputs: Optional[Mapping[str, Any]] = None, /, **named: Any) -> StepResult:
+        """One update from one global batch: `trainer.step(tokens=x, targets=y)`, or a dictionary.
+
+        Arrays of NumPy, PyTorch and every other library with DLPack; integers of any type if the values are in range.
+        """
+        self._check_process()
+        arrays = {**(inputs or {}), **named}
+        wanted = self.program.inputs
+        for name in arrays:
+            if name not in wanted:
+                raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
+        return StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
+
+    def run(
+        self, loader: Iterable[Mapping[str, Any]], *, steps: int, evaluate: Optional[Iterable] = None, evaluate_every: Optional[int] = None,
+        checkpoint=None, checkpoint_every: Optional[int] = None, checkpoint_keep: Optional[int] = None, resume: bool = False,
+        progress: bool = False,
+    ) -> Iterator[StepResult]:
+        """Trains on the batches of a loader and yields each step's result: `for r in trainer.run(loader, steps=1000): print(r.loss)`.
+
+        loader    yields dictionaries of arrays; when it ends, it is iterated again
+        steps     steps done at the end, those before included
+        evaluate  a loader to evaluate on, every `evaluate_every` steps and at the end: `r.evaluation`
+        checkpoint  a folder; a checkpoint is written every `checkpoint_every` steps and at the end. `checkpoint_keep`: how many stay
+        resume    True: continue from the newest checkpoint of the folder, if it has one. The loader continues, too: it needs
+                  `state_dict` and `load_state_dict`, as torchdata's StatefulDataLoader and npar.ArrayLoader have them
+
+        A `break` ends the training after the step. Write a checkpoint then with `save`, if you want one.
+        """
+        self._check_process()
+        if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
+            raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
+        if evaluate is None and evaluate_every:
+            raise UsageError("run: evaluate_every needs evaluate, a loader")
+        if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
+            self.resume(checkpoint)
+            self._load_loader(loader, checkpoint)
+        if self.steps >= steps:
+            raise UsageError(f"run: steps is {steps}, and {self.steps} are done: it must be larger, because it counts those before")
+        self._native.set_length(steps, _steps_per_epoch(loader))
+        return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, progress)
+
+    def _run(self, loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, keep, progress):
+        line = Progress() if progress else None
+        batches = _endless(loader)
+        try:
+            while self.steps < steps:
+                result = self.step(next(batches))
+                done = self.steps
+                more: Dict[str, Any] = {}
+                if evaluate is not None and (done == steps or (evaluate_every and done % evaluate_every == 0)):
+                    more["evaluation"] = self.evaluate(evaluate)
+                if checkpoint is not None and (done == steps or (checkpoint_every and done % checkpoint_every == 0)):
+                    more["checkpoint"] = str(self.save(checkpoint, loader=loader, keep=keep or 0))
+                if line:
+                    line.show(f"step {done}/{steps}  loss {result.loss:.4f}")
+                yield dataclasses.replace(result, **more) if more else result
+        finally:
+            if line:
+                line.end()
+
+    def train(
+        self, *, steps: int, data=None, tokens: Optional[str] = None, order: Optional[str] = None, random_data: bool = False,
+        checkpoint=None, checkpoint_every: Optional[int] = None, checkpoint_keep: Optional[int] = None, resume: bool = False,
+        evaluate=None, evaluate_every: Optional[int] = None, on_step: Optional[Callable[[StepResult], Any]] = None, progress: bool = False,
+    ) -> Dict[str, Any]:
+        """Trains on files, as `npar train` does, and returns its report. Learning rates may have lengths in epochs or shares of the run.
+
+        data      FILE or INPUT=FILE, or a list of these; default: the data block of the text
+        tokens    what a token file holds: "bytes", "u16" or "i32"
+        order     "shuffled" or "sequential"
+        evaluate  files to evaluate on, every `evaluate_every` steps
+        on_step   called with each StepResult; if it returns False, the training stops and Stopped is raised
+        """
+        self._check_process()
+        options = _given(
+            steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
+            checkpoint=None if checkpoint is None else os.fspath(checkpoint), checkpoint_every=checkpoint_every,
+            checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=_paths(evaluate),
+        )
+        if evaluate_every:
+            options["evaluation"] = self._evaluation_program()._native
+
+        def hears(kind, text, done, total, step, candidate):
+            if kind == STEP and step and on_step and on_step(StepResult(**step)) is False:
+                self.stop()
+            elif kind == SAVED:
+                log.info("checkpoint %s is complete", text)
+            elif kind == EVALUATED:
+                log.info("evaluation after %d steps: %s", done, text)
+
+        with Listener(progress, hears) as listener:
+            return json.loads(self._native.run(options, listener))
+
+    def evaluate(self, data=None, *, tokens: Optional[str] = None, program: Optional[Program] = None, progress: bool = False) -> Evaluation:
+        """The loss with the present parameters, over each batch once.
+
+        data     a loader, or files as for `train`; default: the last part of the data block's split
+        program  the same model compiled with kind="evaluation"; default: compiled from the trainer's own text
+        """
+        self._check_process()
+        if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and all(isinstance(each, (str, os.PathLike)) for each in data)):
+            options = _given(data=_paths(data), tokens=tokens)
+            options["program"] = self._evaluation_program(program)._native
+            with Listener(progress) as listener:
+                report = json.loads(self._native.evaluate(options, listener))
+            return Evaluation(report["loss"], report.get("losses", {}), report.get("samples", 0), report)
+        return self._evaluate_batches(data, program)
+
+    def _evaluate_batches(self, loader, program) -> Evaluation:
+        forward = self._evaluation_program(program)
+        if self._evaluator is None or self._evaluator.program is not forward:
+            self._evaluator = Trainer(forward, job=self._job)
+        for name in forward.parameters:
+            self._evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
+        rows = next(iter(forward.inputs.values())).shape[0]
+        total, weight, batches, losses = 0.0, 0.0, 0, {}
+        for batch in loader:
+            result = self._evaluator.step(batch)
+            count = rows if result.valid_tokens is None else result.valid_tokens
+            batches += 1
+            total += result.loss * count if count else 0.0
+            weight += count
+            for name, value in result.losses.items():
+                counted = result.counted.get(name)
+                counted = rows if counted is None else counted
+                sums = losses.setdefault(name, [0.0, 0.0])
+                sums[0] += value * counted if counted else 0.0
+                sums[1] += counted
+        if not weight:
+            raise InputError("evaluate: the loader gave no batch with a target that counts")
+        return Evaluation(total / weight, {name: sums[0] / sums[1] for name, sums in losses.items() if sums[1]}, rows * batches)
+
+    def generate(
+        self, prompt: Union[str, Iterable[int]], count: int = 100, *, tokenizer=None, temperature: float = 0.0, top_k: int = 0, top_p: float = 0.0,
+        seed: int = 0, program: Optional[Program] = None, on_token: Optional[Callable[[int, str], Any]] = None,
+    ) -> Generated:
+        """Continues a prompt with the present parameters, at most by `count` tokens.
+
+        prompt     a text, which needs a tokenizer, or token ids
+        tokenizer  a folder, a file, or "bytes", the default of a model of 256 classes
+        on_token   called with the id and text of each token
+        """
+        self._check_process()
+        if program is None:
+            if self._generation is None:
+                self._generation = self.program._compiled_for(2)
+            program = self._generation
+        options = _given(
+            count=count, tokenizer=None if tokenizer is None else os.fspath(tokenizer), temperature=float(temperature), top_k=top_k,
+            top_p=float(top_p), seed=seed,
+        )
+        options["program"] = program._native
+        if isinstance(prompt, str):
+            options["prompt_text"] = prompt
+        else:
+            options["prompt"] = [int(each) for each in prompt]
+
+        def hears(kind, text, done, total, step, candidate):
+            if kind == TOKEN and on_token:
+                on_token(done, text)
+
+        with Listener(False, hears) as listener:
+            report = json.loads(self._native.generate(options, listener))
+        return Generated(tuple(report["tokens"]), tuple(report["prompt_tokens"]) if isinstance(report["prompt_tokens"], list) else (), report.get("text"))
+
+    def stop(self) -> None:
+        """Asks the call in progress to end after its current part, with Stopped. Any thread may call it."""
+        self._native.stop()
+
+    @property
+    def steps(self) -> int:
+        """Steps done, those of a resumed checkpoint included."""
+        return self._native.steps()
+
+    # -- checkpoints and weights
+
+    def save(self, folder, *, loader=None, keep: int = 0) -> pathlib.Path:
+        """Writes the checkpoint step-N into the folder, and with `loader` its state. Returns the checkpoint's folder.
+
+        `keep`: how many checkpoints stay, the newest; 0: all. A folder with checkpoints of another training is refused.
+        """
+        self._check_process()
+        files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
+        self._native.save(os.fspath(folder), list(files.items()), keep)
+        return pathlib.Path(folder) / f"step-{self.steps}"
+
+    def resume(self, folder, *, loader=None) -> "Trainer":
+        """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
+        self._check_process()
+        self._native.resume(os.fspath(folder))
+        if loader is not None:
+            self._load_loader(loader, folder)
+        return self
+
+    def save_weights(self, path) -> None:
+        """All parameters as one .safetensors file."""
+        self._check_process()
+        self._native.save_weights(os.fspath(path))
+
+    def load_weights(self, path) -> "Trainer":
+        """Weights of a .safetensors file, a folder of Hugging Face or a checkpoint."""
+        self._check_process()
+        self._native.load_weights(os.fspath(path))
+        return self
+
+    def hash(self) -> str:
+        """32 hexadecimal digits over all parameters, equal for equal parameters under any plan."""
+        self._check_process()
+        return self._native.hash()
+
+    # -- parameters
+
+    def view(self, name: str) -> View:
+        """The parameter in place, read-only and live: the next step changes it. Refused if the plan splits it: use `pieces` or t[name]."""
+        self._check_process()
+        return View(self._native.tensor(name, _VIEW, 0), name)
+
+    def pieces(self, name: str) -> List[Piece]:
+        """Each rank's piece of a parameter in place, read-only and live."""
+        self._check_process()
+        return [
+            Piece(self._native.tensor(name, _PIECE, i), name, *each) for i, each in enumerate(self._native.pieces(name))
+        ]
+
+    def array(self, name: str):
+        """A gathered copy of a parameter, an optimizer state, or an output of the last step, as a NumPy array. The same as t[name]."""
+        return self[name]
+
+    def __getitem__(self, name: str):
+        self._check_process()
+        return gathered(self._native.tensor(name, _COPY, 0), name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
+        self._check_process()
+        self._native.write(name, lend(value, name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names(True)
+
+    def state_dict(self, optimizer: bool = False) -> StateDict:
+        """The parameters by name, and with `optimizer` the optimizer's states: a mapping that gathers each when it is read."""
+        return StateDict(self, self._names(optimizer))
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`."""
+        missing = [name for name in self._names(False) if name not in state]
+        unknown = [name for name in state if name not in self._names(True)]
+        if missing or unknown:
+            raise InputError("load_state_dict: " + "; ".join(f"{word} {', '.join(map(repr, names[:5]))}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
+        for name, value in state.items():
+            self[name] = value
+
+    def _names(self, optimizer: bool) -> List[str]:
+        parameters = self.program.parameters.values()
+        return [each.name for each in parameters] + ([state for each in parameters for state in each.states] if optimizer else [])
+
+    # -- inside
+
+    def _check_process(self) -> None:
+        same_process(self._pid, "trainer")
+
+    def _evaluation_program(self, program: Optional[Program] = None) -> Program:
+        if program is not None:
+            return program
+        if self._evaluation is None:
+            self._evaluation = self.program._compiled_for(1)
+        return self._evaluation
+
+    def _load_loader(self, loader, folder) -> None:
+        text = self._native.saved_file(_STATE_FILE)
+        if text is None:
+            raise UsageError(f"'{folder}' has a checkpoint without the state of a loader: resume with trainer.resume(folder), and set the loader yourself")
+        if not hasattr(loader, "load_state_dict"):
+            raise UsageError("the loader has no load_state_dict, so it cannot continue where the checkpoint stopped: use npar.ArrayLoader or torchdata's StatefulDataLoader")
+        loader.load_state_dict(state_of(text))
+
+    def __repr__(self) -> str:
+        return f"<npar.Trainer of {self.program._line()}; {self.steps} steps done>"
+
+
+def _given(**options) -> Dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _paths(data) -> Optional[List[str]]:
+    if data is None:
+        return None
+    return [os.fspath(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+
+
+def _endless(loader) -> Iterator[Mapping[str, Any]]:
+    while True:
+        empty = True
+        for batch in loader:
+            empty = False
+            yield batch
+        if empty:
+            raise InputError("run: the loader has no more batches: an iterator can be used once, so pass a list or a loader")
+
+
+def _steps_per_epoch(loader) -> float:
+    """Batches of one pass, for learning rates that are written in epochs; 0: unknown."""
+    known = getattr(loader, "batches_per_epoch", None)
+    if known is None:
+        try:
+            known = len(loader)
+        except TypeError:
+            known = 0
+    return float(known)
+
+
+def _checkpoints(folder) -> List[pathlib.Path]:
+    found = [path for path in pathlib.Path(folder).glob("step-*") if path.name[5:].isdigit()]
+    return sorted(found, key=lambda path: int(path.name[5:]))
