@@ -135,7 +135,7 @@ void TextFeedReader::checkOnlyClass(const ast::DataFeed &from) const {
     if (&each == &from)
       return;
     if (const ast::Expression *callee = calledBy(each.value); callee && callee->text == wordOf(TextFeedKind::Class))
-      reporter.fail(from.input.location,
+      reporter.fail(Code::T11, from.input.location,
                     "one input of a file takes the names of classes, and class(...) feeds '" + each.input.text + "' already",
                     {"write " + from.input.text + " = number(\"COLUMN\") and the numbers of its classes in that column"});
   }
