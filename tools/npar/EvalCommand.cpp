@@ -4,26 +4,19 @@
 #include "dsl/UnfedMeasures.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
-#include "engine/data/SampleCount.h"
-#include "engine/data/TextSamples.h"
-#include "engine/files/Ending.h"
 #include "engine/files/OutputName.h"
 #include "engine/files/PendingFile.h"
 #include "engine/json/Json.h"
-#include "engine/program/PictureInput.h"
-#include "engine/program/TextInput.h"
-#include "engine/readable/Printable.h"
-#include "engine/text/Tokenizer.h"
 #include "engine/text/TokenizerFiles.h"
 #include "engine/training/EvaluationReport.h"
-#include "engine/training/PredictedLabels.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
 #include "engine/training/TrainedClasses.h"
-#include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/models/EvaluationProgram.h"
 #include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
+#include "tools/npar/eval/EvaluatedData.h"
+#include "tools/npar/eval/Labels.h"
 #include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -32,13 +25,10 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/train/DataFlags.h"
-#include "tools/npar/use/UseFlags.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
 
@@ -51,136 +41,6 @@ using models::EvaluationProgram;
 using trained::NamedModel;
 using trained::TrainedModel;
 using training::RunLogs;
-
-struct EvalFlags {
-  UseFlags use;
-  DataFlags data;
-  int64_t part = 0; ///< part of a split, from 1; 0: not given
-  std::vector<std::string> logs;
-  std::string outputs;             ///< file for predictions
-  bool predicts = false;           ///< predict labels
-  std::vector<std::string> labels; ///< file for labels; empty: they are printed
-  std::string output;              ///< the output with the scores of classes; empty: the only one
-
-  std::string labelFile() const { return labels.empty() ? "" : labels[0]; }
-  /// True for results that need no labels in the data.
-  bool hasOutputs() const { return predicts || !outputs.empty(); }
-  /// The token file, if exactly one is given; else empty. In place of a data block's pictures or texts a file has pictures or texts, unless
-  /// --tokens is given.
-  std::string stream(const program::Program &program) const {
-    const program::DataBlock *block = program.data();
-    const auto format = block ? block->groups()->Get(0)->files()->Get(0)->format() : program::DataFormat::Tensors;
-    bool isOther = data.tokens.empty() && (program::hasPictures(format) || program::hasTexts(format) || !data.columns.empty());
-    return data.files.size() == 1 && !isOther && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : "";
-  }
-};
-
-/// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
-/// "bytes" for a model with 256 tokens. Empty: unknown.
-std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  for (const char *kind : {"u16", "i32"})
-    if (files::endsWith(flags.stream(program), std::string(".") + kind))
-      return kind;
-  const std::string trained = "tokens ";
-  if (!named.folder.empty() && engine::isCheckpoint(named.folder))
-    if (auto checkpoint = engine::openCheckpointStore(named.folder); checkpoint.ok())
-      for (const engine::DataPosition &data : (*checkpoint)->manifest().data)
-        if (data.stream.rfind(trained, 0) == 0)
-          return data.stream.substr(trained.size());
-  for (const program::LogicalInput *input : *program.inputs())
-    if (input->role() == program::InputRole::Stream && input->classes() == 256)
-      return "bytes";
-  return "";
-}
-
-/// Checks that the files of the data block exist: a checkpoint stores the model's texts, but not the data files that they name.
-Status findBlockFiles(const EvalFlags &flags, const NamedModel &named, const engine::DataPlan &plan) {
-  if (named.folder.empty() || !flags.data.files.empty())
-    return {};
-  std::error_code ignored;
-  for (const engine::DataGroup &group : plan.groups)
-    for (const engine::DataFile &file : group.files)
-      if (!std::filesystem::exists(file.path, ignored))
-        return Status::badInput(
-            fmt::format("the data block of '{}' reads '{}', and a checkpoint contains no data\nnpar: help: name the data: "
-                        "--data {}",
-                        named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, for each file" : "FILE"));
-  return {};
-}
-
-/// True if each token of a file except the first is a target, even if the last sample is incomplete.
-bool takesTokens(const EvalFlags &flags, const program::Program &program) {
-  return !flags.stream(program).empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
-}
-
-/// Names of the classes that the model was trained on, as its checkpoint or its config.json states them; empty: they have none.
-std::vector<std::string> namesOfClasses(const NamedModel &named) {
-  const std::vector<std::string> trained = training::trainedClasses(named.weights).names;
-  return trained.empty() ? foreign::namesOfClasses(named.weights) : trained;
-}
-
-/// Gives the labels of texts the model's numbers: the data may lack a class, or sort the names in another order.
-Status numberClasses(engine::DataPlan &plan, const NamedModel &named) {
-  engine::TextFeed *feed = plan.find(engine::TextFeedKind::Class);
-  if (!feed || !feed->names.empty())
-    return {};
-  feed->names = training::trainedClasses(named.weights).names;
-  const std::vector<std::string> own = namesOfClasses(named);
-  if (!feed->names.empty() || own.empty())
-    return {};
-  TRY_STATUS(engine::nameClasses(plan));
-  auto isOwn = [&](const std::string &name) { return std::find(own.begin(), own.end(), name) != own.end(); };
-  auto isNumber = [](const std::string &name) { return name.find_first_not_of("0123456789") == std::string::npos; };
-  if (std::all_of(feed->names.begin(), feed->names.end(), isOwn) || !std::all_of(feed->names.begin(), feed->names.end(), isNumber))
-    feed->names = own;
-  else if (feed->names.size() < own.size()) // some of the numbers 0, 1, ...
-    for (feed->names.clear(); feed->names.size() < own.size();)
-      feed->names.push_back(std::to_string(feed->names.size()));
-  return {};
-}
-
-/// The samples of the data block or of given files. Of split data only the part to evaluate.
-Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
-                                   const engine::BatchShape &shape) {
-  TRY(engine::DataPlan plan, planOf(flags.data, program, shape));
-  if (!flags.data.files.empty() && !flags.part) // files given by flags are evaluated whole
-    plan.split = {};
-  TRY_STATUS(findBlockFiles(flags, named, plan));
-  TRY_STATUS(numberClasses(plan, named));
-  auto parts = static_cast<int64_t>(plan.split.shares.size());
-  if (flags.part > parts) // data without a split have no part 1; without the flag all of them are evaluated
-    return Status::badInput(fmt::format("there is no part {} of the data, which {}", flags.part,
-                                        parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
-  plan.split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
-  return plan;
-}
-
-/// Sets the kind of tokens in a token file if --tokens is not given.
-Status findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  if (!flags.stream(program).empty() && flags.data.tokens.empty())
-    flags.data.tokens = guessTokens(flags, named, program);
-  return !flags.stream(program).empty() && flags.data.tokens.empty() ? engine::noTokens() : Status();
-}
-
-Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  engine::BatchShape shape = engine::BatchShape::of(program);
-  uint64_t positions = training::Evaluation::elementsOfSample(*program.results()->Get(0));
-  if (takesTokens(flags, program))
-    return engine::OncePass::openTokens(flags.stream(program), *engine::tokenFormat(flags.data.tokens), shape, positions);
-  TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
-  return engine::OncePass::open(plan, shape, positions, training::Evaluation(program).takesWholeSamples());
-}
-
-//===- The program ----------------------------------------------------------------------------------------------------------===//
-
-Result<int64_t> countData(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  TRY_STATUS(findTokens(flags, named, program));
-  engine::BatchShape shape = engine::BatchShape::of(program);
-  if (takesTokens(flags, program))
-    return engine::countTokenSamples(flags.stream(program), *engine::tokenFormat(flags.data.tokens), shape);
-  TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
-  return engine::countSamples(plan, shape);
-}
 
 /// Outputs alone need no labels: what measures would be of inputs that nothing feeds is left out.
 void leaveOut(const EvalFlags &flags, dsl::Program &program, dsl::UnfedMeasures &left) {
@@ -210,60 +70,6 @@ Result<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Named
     printRemark("takes " + made.text());
   return made.program;
 }
-
-/// Predicted labels, printed or written by one process, in the order of the data.
-class Labels {
-public:
-  Labels(const EvalFlags &flags, const Job &job, const engine::OncePass &data) : flags(flags), data(job.isVoice() ? &data : nullptr) {}
-  Status open(const program::Program &program, const NamedModel &named) {
-    TRY(training::LabelReader made, training::LabelReader::create(program, flags.output, namesOfClasses(named)));
-    reader.emplace(std::move(made));
-    if (data && !flags.labels.empty()) {
-      TRY(training::LabelFile created, training::LabelFile::create(flags.labelFile()));
-      file.emplace(std::move(created));
-    }
-    return {};
-  }
-  /// Errors of the file are kept for `finish`, so that the others do not wait for a process that fails.
-  Status add(const engine::Session &session, int64_t first, int64_t samples) {
-    TRY(const std::vector<training::PredictedLabel> labels, reader->read(session, data, first, samples));
-    for (const training::PredictedLabel &label : data ? labels : std::vector<training::PredictedLabel>()) {
-      if (file && written.ok())
-        written = file->add(label);
-      else if (flags.use.json)
-        json.push_back(jsonOf(label));
-      else if (!file)
-        print(label);
-    }
-    return {};
-  }
-  Status finish() {
-    if (!file || !written.ok())
-      return written;
-    TRY_STATUS(file->commit());
-    if (!flags.use.quiet)
-      printRemark(fmt::format("wrote {} {} to '{}'", file->rows(), file->rows() == 1 ? "label" : "labels", flags.labelFile()));
-    return {};
-  }
-  OrderedJson take() { return std::move(json); }
-
-private:
-  static void print(const training::PredictedLabel &label) {
-    constexpr size_t most = 72; // bytes of a text
-    std::string line = fmt::format("{}  {}  {:.4f}", label.name.empty() ? fmt::format("sample {}", label.sample) : label.name,
-                                   labelText(label), label.probability);
-    for (const std::string &text : label.texts)
-      line += "  " + (text.size() > most ? text.substr(0, engine::wholeCharacters(text.substr(0, most))) + " ..." : text);
-    std::cout << readable::printableName(line) << '\n';
-  }
-
-  const EvalFlags &flags;
-  const engine::OncePass *data; ///< null in a process that prints nothing
-  std::optional<training::LabelReader> reader;
-  std::optional<training::LabelFile> file;
-  Status written;
-  OrderedJson json = OrderedJson::array();
-};
 
 /// Evaluates all data, and writes outputs and labels if they are asked for.
 ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
