@@ -45,7 +45,7 @@ std::vector<ForeignEntry> readPythonOfTrainer(const std::string &text, uint32_t 
     entries.refuse({file, 1, 1, 1}, std::string("this file has no call ") + argumentClass + "(...) with names of its arguments");
   } else if (calls.size() > 1) {
     diagnostics
-        .error(calls[0]->at, fmt::format("this file makes the Trainer's arguments {} times: line {} and line {}", calls.size(),
+        .error(dsl::Code::F3, calls[0]->at, fmt::format("this file makes the Trainer's arguments {} times: line {} and line {}", calls.size(),
                                          calls[0]->at.line, calls[1]->at.line))
         .note(calls[1]->at, "the second time")
         .help(calls[0]->at, "give --from a copy with one of them");
