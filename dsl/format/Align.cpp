@@ -7,19 +7,34 @@
 namespace npar::dsl {
 namespace {
 
-/// Lines of one indentation that follow each other. Their continuations and comments alone do not end a block; empty lines do.
+/// Lines of one indentation that follow each other.
 using Block = std::vector<Line *>;
 
+/// The blocks of lines that begin statements, whose continuations and comments do not end a block, and those of continuations. Empty lines
+/// end a block.
 std::vector<Block> blocksOf(std::vector<Line> &lines) {
-  std::vector<Block> blocks(1);
+  std::vector<Block> blocks;
+  Block items, continuations;
+  auto end = [&](Block &block) {
+    if (!block.empty())
+      blocks.push_back(std::move(block));
+    block.clear();
+  };
+  auto add = [&](Block &block, Line &line) {
+    if (!block.empty() && block.front()->indent != line.indent)
+      end(block);
+    block.push_back(&line);
+  };
   for (Line &line : lines) {
-    if (!line.isBlank() && (!line.beginsItem || line.text.empty()))
-      continue;
-    if (!blocks.back().empty() && (line.isBlank() || line.indent != blocks.back().front()->indent))
-      blocks.emplace_back();
-    if (!line.isBlank())
-      blocks.back().push_back(&line);
+    if (line.isBlank() || line.beginsItem)
+      end(continuations);
+    if (line.isBlank())
+      end(items);
+    else if (!line.text.empty() && !line.anchor) // lines within brackets have no columns
+      add(line.beginsItem ? items : continuations, line);
   }
+  end(items);
+  end(continuations);
   return blocks;
 }
 

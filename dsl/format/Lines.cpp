@@ -118,8 +118,8 @@ private:
     line.text += space;
     if (brackets.empty() && !space.empty() && isMark(i)) {
       const TextToken &before = tokens[i - 1];
-      line.marks.push_back(
-          {line.text.size(), token.column - firstColumn, token.column > before.column + widthOf(before.text) + 1, token.text});
+      size_t end = before.column + widthOf(before.text);
+      line.marks.push_back({line.text.size(), token.column - firstColumn, token.column > end + 1, before.text == ":" ? ":" : token.text});
     }
     if (isClose(token.text) && !brackets.empty())
       brackets.pop_back();
@@ -137,7 +137,7 @@ private:
   bool isMark(size_t i) const {
     static const char *const words[] = {"as", "=", "->", "if", "else"};
     return tokens[i].part == Part::Plain && !is(i - 1, "}") &&
-           std::find(std::begin(words), std::end(words), tokens[i].text) != std::end(words);
+           (is(i - 1, ":") || std::find(std::begin(words), std::end(words), tokens[i].text) != std::end(words));
   }
 
   struct Bracket {

@@ -8,7 +8,7 @@
 
 namespace npar::dsl {
 
-/// A place of a line that lines next to it can share a column with: `as`, `=`, `->`, `if` or `else`.
+/// A place of a line that lines next to it can share a column with: `as`, `=`, `->`, `if`, `else` or what follows a ':'.
 struct Mark {
   size_t place = 0;      ///< byte of the line's text
   size_t column = 0;     ///< in the source

@@ -159,6 +159,19 @@ TEST(Format, Columns) {
             "plan p {\n    store {\n        optimizer -> dp if a\n        gradients -> dp, ep if b\n    }\n}\n");
 }
 
+// A column goes on behind lines without it, and continued lines move with the bracket that they belong to.
+TEST(Format, ColumnsAcrossOtherLines) {
+  EXPECT_EQ(formatted("data d for M {\n text \"a.csv\"\n   x     = f(1,\n 2),\n   label = g(3)\n training:     flip\n drop last\n "
+                      "evaluation:   crop\n}\n"),
+            "data d for M {\n    text \"a.csv\"\n            x     = f(1,\n                      2),\n            label = g(3)\n"
+            "    training:   flip\n    drop last\n    evaluation: crop\n}\n");
+}
+
+TEST(Format, ChainsOfElse) {
+  EXPECT_EQ(formatted("model M {\nif a {\nx = 1\n} else { if b {\nx = 2\n} else {\nx = 3\n} }\n}\n"),
+            "model M {\n    if a {\n        x = 1\n    } else { if b {\n        x = 2\n    } else {\n        x = 3\n    } }\n}\n");
+}
+
 TEST(Format, Comments) {
   EXPECT_EQ(
       formatted("# first\nmodel M { # of M  \n  # alone\n  x = 1      # at the end\n  y = f(1,   # inside\n 2)\n # last\n}\n# after\n"),

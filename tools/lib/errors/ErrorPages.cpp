@@ -15,11 +15,15 @@ bool isCode(const std::string &word) {
          std::all_of(word.begin() + 1, word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// Appends the sections of a file. A heading without a code ends a section.
+/// Appends the sections of a file. A heading without a code ends a section. The rules' paragraphs about where they are implemented and
+/// tested, which are for people with the sources, are left out.
 void cut(const std::string &text, std::vector<ErrorPage> &pages) {
   std::istringstream lines(text);
-  bool isInside = false;
+  bool isInside = false, isAboutSources = false;
   for (std::string line; std::getline(lines, line);) {
+    isAboutSources = line.rfind("Code: ", 0) == 0 || line.rfind("Test: ", 0) == 0 || (isAboutSources && !line.empty());
+    if (isAboutSources)
+      continue;
     if (line.rfind('#', 0) == 0) {
       std::string heading = line.substr(std::min(line.find_first_not_of("# "), line.size()));
       size_t end = heading.find(':');

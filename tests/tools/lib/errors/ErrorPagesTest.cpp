@@ -30,8 +30,9 @@ TEST(ErrorPages, AreThoseOfTheCodes) {
   std::set<std::string> titled;
   for (const ErrorPage &page : errors::errorPages()) {
     EXPECT_FALSE(page.text.empty()) << page.code;
-    if (!page.title.empty())
+    if (!page.title.empty()) {
       EXPECT_TRUE(titled.insert(page.code).second) << page.code << " has two pages";
+    }
   }
   EXPECT_EQ(titled, codes());
 }
