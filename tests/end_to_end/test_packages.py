@@ -132,9 +132,11 @@ class BareRootTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="npar-packages-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.packages = cls.folder / "packages"
-        run("cpack", "-B", cls.packages, cwd=BUILD)
-        shutil.rmtree(cls.packages / "_CPack_Packages")
+        made = os.environ.get("NPAR_PACKAGES")  # packages of this build that are there already
+        cls.packages = pathlib.Path(made) if made else cls.folder / "packages"
+        if not made:
+            run("cpack", "-B", cls.packages, cwd=BUILD)
+            shutil.rmtree(cls.packages / "_CPack_Packages")
 
     def make_root(self, release):
         """A bare root, or the copy of one in $NPAR_DEBIAN_ROOTS/RELEASE; skips the test where it cannot be made."""
@@ -167,8 +169,8 @@ class BareRootTest(unittest.TestCase):
         (here / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.24)\nproject(user LANGUAGES CXX)\nset(CMAKE_CXX_STANDARD 17)\nfind_package(npar REQUIRED COMPONENTS Compiler)\n"
             "add_executable(train train.cpp)\ntarget_link_libraries(train PRIVATE npar::npar)\n")
-        self.inside(root, "apt-get update -q")
         start = time.monotonic()
+        self.inside(root, "apt-get update -q")
         said = self.inside(root, "apt-get install -y -q --no-install-recommends /root/packages/npar_*.deb /root/packages/libnpar*0_*.deb")
         installed = time.monotonic()
         said += self.inside(root, "cd /root && npar verify hello.npar && npar train hello.npar --data /usr/share/common-licenses/GPL-3 --tokens bytes --steps 20 && npar plan hello.npar --machine dgx-a100 --hosts 1 --batch 64")
@@ -177,7 +179,7 @@ class BareRootTest(unittest.TestCase):
         done = time.monotonic()
         print(f"packages in a bare {release}: installed in {installed - start:.1f} s, verified, trained and planned {done - installed:.1f} s later")
         self.assertLess(done - start, SECONDS)
-        self.assertRegex(self.inside(root, "npar doctor || test $? = 3"), r"(?m)^  ok    library      \d+ models")
+        self.assertRegex(self.inside(root, "npar doctor || test $? = 3"), r"(?m)^  ok    library +\d+ models")
         self.inside(root, "apt-get install -y -q --no-install-recommends man-db bash-completion gcc g++ libc6-dev cmake make pkgconf /root/packages/libnpar-dev_*.deb")
         said = self.inside(root, """cd /root
             cc train.c -o train_c $(pkg-config --cflags --libs npar) && ./train_c

@@ -1,4 +1,4 @@
-// What one check of the doctor found.
+// The result of one check of the doctor.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct Finding {
   std::string check; ///< "job secret"
   Health health = Health::Ok;
   std::string text; ///< what was found
-  std::string fix;  ///< what to do; empty if nothing has to be done, or if `text` says it
+  std::string fix;  ///< what to do; empty if nothing has to be done, or if `text` contains it
 };
 
 } // namespace npar::doctor

@@ -1,4 +1,4 @@
-// What jobs of several processes need: MPI, clock, ports and the secret.
+// Checks what jobs of several processes need: MPI, clock, ports and the secret.
 #include "tools/lib/doctor/Checks.h"
 
 #include "engine/comm/process/Launcher.h"

@@ -14,8 +14,8 @@ using readable::humanBytes;
 
 namespace {
 
-/// With less free memory small models fail to compile.
-constexpr uint64_t leastMemory = uint64_t{512} << 20;
+/// Compiling GPT-2 takes 140 MiB.
+constexpr uint64_t leastMemory = uint64_t{256} << 20;
 
 struct Level {
   const char *name;
@@ -64,7 +64,7 @@ Finding checkMemory(const Surroundings &surroundings, const devices::ProcessorFa
   std::string text = fmt::format("{} free ({}) of {}", humanBytes(static_cast<double>(memory.bytes)), memory.limit,
                                  humanBytes(static_cast<double>(processor.memory)));
   if (memory.bytes < leastMemory)
-    return {"memory", Health::Problem, text, fmt::format("end other programs or raise the limit: npar needs {}", humanBytes(leastMemory))};
+    return {"memory", Health::Problem, text, fmt::format("end other programs or raise the limit: compiling a small model takes up to {}", humanBytes(leastMemory))};
   return {"memory", Health::Ok, text, ""};
 }
 

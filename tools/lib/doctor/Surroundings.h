@@ -1,4 +1,4 @@
-// What the doctor looks at: this machine, or in tests one with faults.
+// The doctor asks this machine through these functions; tests replace them by a machine with faults.
 #pragma once
 
 #include "engine/network/Addresses.h"
@@ -19,7 +19,7 @@ struct DiskSpace {
   bool readOnly = false;
 };
 
-/// What the kernel knows of the wall clock.
+/// State of the wall clock, as the kernel reports it.
 struct ClockState {
   bool synchronized = false;
   double largestError = 0; ///< seconds
@@ -42,9 +42,9 @@ public:
   virtual engine::MachineMemory memory() const { return engine::machineMemory(); }
   /// Processors' worth of time that control groups leave to this process; nothing without a limit.
   virtual std::optional<double> processorQuota() const;
-  /// Whether the system can start this many threads.
+  /// Returns an error if the system cannot start this many threads.
   virtual engine::Status startThreads(int threads) const;
-  /// Of the file system that holds a path; nothing if the path does not exist.
+  /// Room on the file system that holds a path; nothing if the path does not exist.
   virtual std::optional<DiskSpace> space(const std::string &path) const;
   virtual std::vector<MpiState> mpi() const;
   /// Seconds since 1970 by the wall clock.

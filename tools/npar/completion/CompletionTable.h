@@ -1,4 +1,5 @@
-// What can follow the words of a command line: made from the driver's commands and flags, printed as a script for each shell.
+// A table of the words that can follow others on a command line. It is made from the driver's commands and flags, and printed as a script
+// for each shell.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -91,7 +91,7 @@ function __npar_next
 {}    end
   end
   set -l written (string match -r '^(--[a-z-]+)=' -- (commandline -ct))
-  set -l start
+  set -l start ""
   if set -q written[2]
     set before $written[2]
     set start $written[1]
@@ -101,7 +101,7 @@ function __npar_next
   switch "$at $before"
 {}  end
   for word in $next
-    echo $start$word
+    printf "%s\n" $start$word
   end
 end
 complete -c npar -a '(__npar_next)'

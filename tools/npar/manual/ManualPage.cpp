@@ -24,6 +24,14 @@ std::string plain(const std::string &text) {
 
 std::string bold(const std::string &text) { return "\\fB" + plain(text) + "\\fR"; }
 
+/// A list that may continue on the next line after each comma.
+std::string breakable(const std::string &list) {
+  std::string text;
+  for (char letter : list)
+    text += letter == ',' ? ",\\:" : std::string(1, letter);
+  return text;
+}
+
 /// The first line, which lists of commands show.
 std::string summaryOf(const CLI::App &app) {
   std::string text = app.get_description();
@@ -62,7 +70,7 @@ std::string optionsOf(const CLI::App &app) {
   auto add = [&](const CLI::Option *option, bool isPositional) {
     std::string values = option->get_type_size() != 0 || isPositional ? option->get_type_name() : "";
     page += ".TP\n" + bold(isPositional ? option->get_name(true) : option->get_name(false, true)) +
-            (values.empty() || isPositional ? "" : " \\fI" + plain(values) + "\\fR") + "\n" + plain(option->get_description()) + "\n";
+            (values.empty() || isPositional ? "" : " \\fI" + breakable(plain(values)) + "\\fR") + "\n" + plain(option->get_description()) + "\n";
   };
   for (const CLI::Option *option : app.get_options([](const CLI::Option *each) { return each->get_positional(); }))
     add(option, true);
@@ -71,7 +79,8 @@ std::string optionsOf(const CLI::App &app) {
         app.get_options([&](const CLI::Option *each) { return each->get_group() == group && each->nonpositional(); });
     if (group.empty() || options.empty())
       continue;
-    page += ".PP\n" + bold(group + ":") + "\n";
+    if (group != "Options") // the section has this name
+      page += ".PP\n" + bold(group + ":") + "\n";
     for (const CLI::Option *option : options)
       add(option, false);
   }
