@@ -376,6 +376,7 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
       if (!hidden || !isNumber(hidden->value))
         checkFresh(s.name, scope, path);
       scope.bind(s.name.text, instantiate(s.name, path, value, found, scope), s.name.location);
+      note(s.name.text, scope.findHere(s.name.text)->value, s.name.location, graph.path);
       return;
     }
   Value v = evaluate(value, scope);

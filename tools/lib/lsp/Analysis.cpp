@@ -9,7 +9,6 @@
 #include "tools/lib/models/ModelOptions.h"
 
 #include <algorithm>
-#include <exception>
 #include <set>
 
 namespace npar::lsp {
@@ -199,7 +198,7 @@ void analyse(const AnalysisRequest &request, const std::function<bool()> &stops,
         choice = annotated(request, *choice, texts, stops);
     }
     done();
-  } catch (const std::exception &) { // such as no memory: what was published before stays
+  } catch (...) { // such as no memory: what was published before stays
   }
 }
 

@@ -255,11 +255,12 @@ private:
   }
 
   void ofValue(const Place &symbol) {
-    declared(symbol, wordOf(symbol->kind));
+    add(codeBlock(lineText(*symbol.index, meaning.definition.begin)));
+    add(fmt::format("{} `{}`", wordOf(symbol->kind), symbol->name));
     std::vector<std::string> lines;
     std::set<std::string> seen;
     for (const ElaboratedPointer &choice : choices)
-      for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
+      for (const dsl::NamedValue *value : valuesAt(*choice, symbol, meaning.definition)) {
         if (value->kind == dsl::NamedValue::Kind::Constant) {
           if (seen.insert(value->text).second)
             lines.push_back(fmt::format("`{}`", value->text));
@@ -307,7 +308,7 @@ private:
                       ? fmt::format("; optimizer {} ({})", bytesText(facts->optimizerBytes), fmt::join(facts->optimizer, ", "))
                       : "";
           if (!facts->owner.empty())
-            text += fmt::format("; owned by ranks {}", facts->owner);
+            text += fmt::format("; owned by {}", facts->owner);
         }
         text += under(*choice);
         if (seen.insert(text).second)
@@ -372,7 +373,7 @@ private:
         std::vector<std::string> lines{fmt::format("{} ranks: {}", ranks, mesh), batchText(*choice)};
         if (choice->view)
           for (const show::ClassView &part : choice->view->classes)
-            lines.push_back(fmt::format("ranks {}: arena {}, {} sent per training step", part.ranksWithin(20), bytesText(part.arenaBytes),
+            lines.push_back(fmt::format("{}: arena {}, {} sent per training step", part.ranksWithin(20), bytesText(part.arenaBytes),
                                         bytesText(part.sentBytes)));
         addList(lines);
       }
@@ -518,7 +519,7 @@ std::string commentOf(const Place &declaration) {
   return "";
 }
 
-std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset) {
+static std::optional<Meaning> findMeaning(Workspace &workspace, const std::string &path, size_t offset) {
   TextPointer now = workspace.text(path);
   if (!now)
     return std::nullopt;
@@ -527,7 +528,7 @@ std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, 
   std::optional<size_t> token = scan.touching(offset);
   if (!token || scan.tokens()[*token].kind == TokenKind::Comment)
     return std::nullopt;
-  Meaning meaning{std::string(scan.textOf(*token)), scan.tokens()[*token].at, {}, std::nullopt};
+  Meaning meaning{std::string(scan.textOf(*token)), scan.tokens()[*token].at, {}, std::nullopt, {}};
   IndexPointer index = workspace.index(path);
   if (!index)
     return meaning;
@@ -561,6 +562,21 @@ std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, 
       meaning.symbol = workspace.find(path, kind, meaning.word);
   if (!meaning.symbol)
     meaning.use = Reference{meaning.at, meaning.word, Want::Word, -1, ""};
+  return meaning;
+}
+
+std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset) {
+  std::optional<Meaning> meaning = findMeaning(workspace, path, offset);
+  if (!meaning || !meaning->symbol)
+    return meaning;
+  // A value may be assigned several times: the assignment itself, or the last one before the use.
+  meaning->definition = meaning->symbol->at;
+  TextPointer now = workspace.text(path);
+  size_t place = Difference(meaning->symbol.index->text->bytes(), now->bytes()).toOld(meaning->at.begin);
+  if (meaning->symbol.path == path)
+    for (const ByteRange &definition : meaning->symbol->definitions)
+      if (meaning->use ? definition.end <= place : definition.begin <= place)
+        meaning->definition = definition;
   return meaning;
 }
 

@@ -83,13 +83,16 @@ json::Value problemJson(ServerState &state, const Problem &problem, const lsp::T
                                                                {"range", toJson(*other, *there, state.encoding)}}},
                                      {"message", toJson(part.message)}});
   }
+  std::string code = codeOf(one, 0);
+  if (!code.empty())
+    message += "\n`npar explain-code " + code + "` explains it";
   json::Object object{{"range", toJson(text, range, state.encoding)},
                       {"severity", severityOf(one.severity)},
                       {"source", "npar"},
                       {"message", toJson(message)}};
   if (!related.empty())
     object["relatedInformation"] = std::move(related);
-  if (std::string code = codeOf(one, 0); !code.empty())
+  if (!code.empty())
     object["code"] = code;
   return object;
 }
