@@ -201,7 +201,7 @@ class QuestionsTest(LspTest):
         library = client.open(str(ROOT / "stdlib" / "layers" / "Linear.npar"), (ROOT / "stdlib" / "layers" / "Linear.npar").read_text())
         text = (ROOT / "stdlib" / "layers" / "Linear.npar").read_text()
         weight = client.hover(library, *place(text, "weight:"))
-        for part in ("h.0.attn.c_attn.weight", "on a rank", "optimizer", "exp_avg, exp_avg_sq", "owned by ranks "):
+        for part in ("2 × `h.*.attn.c_attn.weight`", "on a rank", "optimizer", "exp_avg, exp_avg_sq", "owned by rank 0", "owned by rank 1"):
             self.assertIn(part, weight)
 
     def test_hints_tell_what_lines_of_a_plan_do(self):

@@ -286,15 +286,27 @@ private:
                : fmt::format("{} elements, {}", fmt::join(placed.shape, " × "), bytesText(static_cast<uint64_t>(placed.bytes)));
   }
 
+  /// The path with `*` in place of the numbers of blocks.
+  static std::string withoutNumbers(const std::string &path) {
+    std::string text;
+    for (size_t begin = 0; begin <= path.size();) {
+      size_t end = std::min(path.find('.', begin), path.size());
+      std::string part = path.substr(begin, end - begin);
+      bool isNumber = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+      text += (begin == 0 ? "" : ".") + (isNumber ? "*" : part);
+      begin = end + 1;
+    }
+    return text;
+  }
+
   void ofParameter(const Place &symbol) {
     declared(symbol, symbol->kind == SymbolKind::State ? "state" : "parameter");
-    std::vector<std::string> lines;
-    std::set<std::string> seen;
+    std::vector<std::pair<std::string, size_t>> texts; // of blocks that are alike together, with their number
     for (const ElaboratedPointer &choice : choices)
       for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
         if (value->kind != dsl::NamedValue::Kind::Parameter)
           continue;
-        std::string text = fmt::format("`{}`: `{}`", value->path, typeText(value->type));
+        std::string text = fmt::format("`{}`: `{}`", withoutNumbers(value->path), typeText(value->type));
         if (choice->program)
           text += ", " + sizesText(*choice->program, value->type.axes);
         if (std::optional<ParameterFacts> facts = parameterFacts(*choice, value->path)) {
@@ -311,9 +323,15 @@ private:
             text += fmt::format("; owned by {}", facts->owner);
         }
         text += under(*choice);
-        if (seen.insert(text).second)
-          lines.push_back(text);
+        auto known = std::find_if(texts.begin(), texts.end(), [&](const auto &one) { return one.first == text; });
+        if (known != texts.end())
+          ++known->second;
+        else
+          texts.push_back({text, 1});
       }
+    std::vector<std::string> lines;
+    for (const auto &[text, number] : texts)
+      lines.push_back(number > 1 ? fmt::format("{} × {}", number, text) : text);
     addList(lines);
   }
 
