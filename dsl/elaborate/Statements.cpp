@@ -384,9 +384,9 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     reporter.fail(s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
   if (std::holds_alternative<Instance *>(v))
     reporter.fail(value.location, "a layer cannot have a second name");
-  note(s.name.text, v, s.name.location, graph.path);
   Binding *old = scope.find(s.name.text);
   bool tensors = old && std::holds_alternative<TensorValue>(old->value) && std::holds_alternative<TensorValue>(v);
+  note(s.name.text, v, s.name.location, graph.path);
   if (!old)
     scope.bind(s.name.text, v, s.name.location);
   else if (tensors)

@@ -144,6 +144,17 @@ class DiagnosticsTest(LspTest):
         definition = client.at("definition", main, *place("model", "model"))
         self.assertIsNone(definition)
 
+    def test_an_import_by_another_spelling_is_the_open_text(self):
+        (self.folder / "inner").mkdir()
+        client = self.client()
+        layer = client.open("Scale.npar", "layer Scale(embed) { param weight: [embed] = ones forward(x) = x * wight }\n")
+        main = client.open("inner/main.npar", HELLO.replace('import "Linear"', 'import "Linear"\nimport "../Scale"').replace("relu(up(", "relu(up(s(").replace("(tokens)))", "(tokens))))").replace("    up ", "    s = Scale(embed)\n    up "))
+        self.assertTrue(any("wight" in one for one in self.errors(client, layer)), client.diagnostics)
+        self.assertEqual(client.at("definition", main, 8, 9)["uri"], layer)
+        client.change(layer, "layer Scale(embed) { param weight: [embed] = ones forward(x) = x * weight }\n", 2)
+        client.wait()
+        self.assertEqual((client.diagnostics[layer], client.diagnostics[main]), ([], []))
+
     def test_texts_without_files_and_odd_names(self):
         client = self.client()
         uri = client.open("untitled:Untitled-1", HELLO.replace("tokens)))", "token)))"))

@@ -6,6 +6,7 @@
 #include "dsl/machine/ReadMachine.h"
 #include "dsl/parse/Parse.h"
 #include "tools/lib/lsp/OpenTexts.h"
+#include "tools/lib/lsp/Uri.h"
 #include "tools/lib/models/ModelOptions.h"
 
 #include <algorithm>
@@ -118,7 +119,7 @@ void addTexts(Analysis &analysis) {
   std::set<std::string> names{analysis.path};
   for (const auto &choice : analysis.choices)
     for (uint32_t file = 0; file < choice->sources->size(); ++file)
-      names.insert(choice->sources->name(file));
+      names.insert(plainPath(choice->sources->name(file)));
   analysis.texts.assign(names.begin(), names.end());
 }
 

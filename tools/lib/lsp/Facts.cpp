@@ -4,6 +4,7 @@
 #include "engine/program/Cause.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/CollectiveCauses.h"
+#include "tools/lib/lsp/Uri.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +24,7 @@ std::vector<ElaboratedPointer> Facts::choicesSeeing(const std::string &path) con
 
 std::optional<uint32_t> fileOf(const Elaborated &choice, const std::string &path) {
   for (uint32_t file = 0; file < choice.sources->size(); ++file)
-    if (choice.sources->name(file) == path)
+    if (plainPath(choice.sources->name(file)) == path)
       return file;
   return std::nullopt;
 }
