@@ -28,7 +28,7 @@ FileLineColRange findPlace(Location location) {
 
 } // namespace
 
-dsl::Location placeInText(Location location, const dsl::Sources &sources) {
+dsl::Location toUserText(Location location, const dsl::Sources &sources) {
   dsl::Location place;
   FileLineColRange range = findPlace(location);
   if (!range)
@@ -52,16 +52,16 @@ MlirDiagnostics::MlirDiagnostics(MLIRContext &context, const dsl::Sources &sourc
     DiagnosticSeverity severity = diagnostic.getSeverity();
     if (severity != DiagnosticSeverity::Error && severity != DiagnosticSeverity::Warning)
       return;
-    dsl::Location at = placeInText(diagnostic.getLocation(), sources);
+    dsl::Location at = toUserText(diagnostic.getLocation(), sources);
     dsl::Diagnostic &message = severity == DiagnosticSeverity::Error ? diagnostics.error(dsl::codeOf(diagnostic), at, diagnostic.str())
                                                                      : diagnostics.warning(at, diagnostic.str());
     for (mlir::Diagnostic &note : diagnostic.getNotes()) {
       std::string text = note.str();
       constexpr const char help[] = "help: ";
       if (text.rfind(help, 0) == 0)
-        message.help(placeInText(note.getLocation(), sources), text.substr(sizeof(help) - 1));
+        message.help(toUserText(note.getLocation(), sources), text.substr(sizeof(help) - 1));
       else
-        message.note(placeInText(note.getLocation(), sources), text);
+        message.note(toUserText(note.getLocation(), sources), text);
     }
   });
 }

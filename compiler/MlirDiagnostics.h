@@ -7,7 +7,7 @@
 namespace npar::compiler {
 
 /// The place in the user's text that a location stands for; line 0 if there is none.
-dsl::Location placeInText(mlir::Location location, const dsl::Sources &sources);
+dsl::Location toUserText(mlir::Location location, const dsl::Sources &sources);
 
 /// While it lives, every error and warning of the context goes to `diagnostics`, at the place in the user's text that the operation
 /// carries (file, line, column). Notes that start with "help: " become helps.

@@ -30,7 +30,7 @@ public:
       if (!type || !dist::layoutOf(type))
         return;
       PlacedValue value;
-      value.at = placeInText(op->getLoc(), sources);
+      value.at = toUserText(op->getLoc(), sources);
       value.path = at.getPath().str();
       value.layout = layoutText(type);
       value.shape.assign(type.getShape().begin(), type.getShape().end());

@@ -377,6 +377,7 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
       if (!hidden || !isNumber(hidden->value))
         checkFresh(s.name, scope, path);
       scope.bind(s.name.text, instantiate(s.name, path, value, found, scope), s.name.location);
+      note(s.name.text, scope.findHere(s.name.text)->value, s.name.location, graph.path);
       return;
     }
   Value v = evaluate(value, scope);
@@ -384,9 +385,9 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     reporter.fail(Code::L18, s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
   if (std::holds_alternative<Instance *>(v))
     reporter.fail(Code::L18, value.location, "a layer cannot have a second name");
-  note(s.name.text, v, s.name.location, graph.path);
   Binding *old = scope.find(s.name.text);
   bool tensors = old && std::holds_alternative<TensorValue>(old->value) && std::holds_alternative<TensorValue>(v);
+  note(s.name.text, v, s.name.location, graph.path);
   if (!old)
     scope.bind(s.name.text, v, s.name.location);
   else if (tensors)

@@ -164,7 +164,9 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(includes("dsl", r"(engine/(?!program/(Enums_generated|Elements|Words)\.h|status/OptionNames\.h)|compiler/|tools/)"), [])
 
     def test_mlir_is_seen_by_the_compiler_only(self):
-        self.assertEqual(includes("dsl", r"(mlir|llvm)/") + includes("tools/npar", r"(mlir|llvm)/") + includes("tools/lib", r"(mlir|llvm)/"), [])
+        """The language server alone uses LLVM's transport of the protocol."""
+        seen = includes("dsl", r"(mlir|llvm)/") + includes("tools/npar", r"(mlir|llvm)/") + includes("tools/lib", r"(mlir|llvm)/")
+        self.assertEqual([line for line in seen if not re.match(r"tools/npar/lsp/\w+\.(h|cpp):\d+: #include <llvm/Support/(JSON|raw_ostream|LSP/Transport)\.h>", line)], [])
 
     def test_what_shows_programs_needs_no_run_time(self):
         self.assertEqual(includes("engine/show", r"(engine/(?!(show|program|status|json|readable)/)|CLI/)"), [])

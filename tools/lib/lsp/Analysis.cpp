@@ -6,10 +6,10 @@
 #include "dsl/machine/ReadMachine.h"
 #include "dsl/parse/Parse.h"
 #include "tools/lib/lsp/OpenTexts.h"
+#include "tools/lib/lsp/Uri.h"
 #include "tools/lib/models/ModelOptions.h"
 
 #include <algorithm>
-#include <exception>
 #include <set>
 
 namespace npar::lsp {
@@ -119,7 +119,7 @@ void addTexts(Analysis &analysis) {
   std::set<std::string> names{analysis.path};
   for (const auto &choice : analysis.choices)
     for (uint32_t file = 0; file < choice->sources->size(); ++file)
-      names.insert(choice->sources->name(file));
+      names.insert(plainPath(choice->sources->name(file)));
   analysis.texts.assign(names.begin(), names.end());
 }
 
@@ -199,7 +199,7 @@ void analyse(const AnalysisRequest &request, const std::function<bool()> &stops,
         choice = annotated(request, *choice, texts, stops);
     }
     done();
-  } catch (const std::exception &) { // such as no memory: what was published before stays
+  } catch (...) { // such as no memory: what was published before stays
   }
 }
 

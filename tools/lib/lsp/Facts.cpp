@@ -4,10 +4,12 @@
 #include "engine/program/Cause.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/CollectiveCauses.h"
+#include "tools/lib/lsp/Uri.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace npar::lsp {
 
@@ -22,12 +24,12 @@ std::vector<ElaboratedPointer> Facts::choicesSeeing(const std::string &path) con
 
 std::optional<uint32_t> fileOf(const Elaborated &choice, const std::string &path) {
   for (uint32_t file = 0; file < choice.sources->size(); ++file)
-    if (choice.sources->name(file) == path)
+    if (plainPath(choice.sources->name(file)) == path)
       return file;
   return std::nullopt;
 }
 
-std::vector<const dsl::NamedValue *> valuesAt(const Elaborated &choice, const Place &place) {
+std::vector<const dsl::NamedValue *> valuesAt(const Elaborated &choice, const Place &place, const std::optional<ByteRange> &only) {
   std::vector<const dsl::NamedValue *> found;
   std::optional<uint32_t> file = fileOf(choice, place.path);
   if (!file)
@@ -39,7 +41,7 @@ std::vector<const dsl::NamedValue *> valuesAt(const Elaborated &choice, const Pl
     dsl::Span span = choice.sources->span(value.at);
     ByteRange at{change.toNow(span.begin), change.toNow(span.begin) + value.name.size()};
     for (const ByteRange &definition : place->definitions)
-      if (definition == at)
+      if (definition == at && (!only || *only == at))
         found.push_back(&value);
   }
   return found;
@@ -100,26 +102,41 @@ std::optional<ParameterFacts> parameterFacts(const Elaborated &choice, const std
 }
 
 std::vector<std::string> collectivesOfLine(const Elaborated &choice, const std::string &path, uint32_t line) {
-  std::vector<std::string> lines;
+  struct Sum {
+    uint64_t count = 0, bytes = 0, sent = 0;
+  };
+  using Kind = std::tuple<std::string, std::string, std::string, std::string>; // kind, mesh axes, phase, cause
+  std::vector<std::pair<Kind, Sum>> lines;                                     // in the order of the program
   if (!choice.view)
-    return lines;
+    return {};
   const std::string place = std::filesystem::path(path).filename().string() + ":" + std::to_string(line) + ":"; // ViewLabel::place
-  for (const show::ClassView &part : choice.view->classes)
+  auto sumOf = [](std::vector<std::pair<Kind, Sum>> &list, const Kind &kind) -> Sum & {
+    for (auto &[known, sum] : list)
+      if (known == kind)
+        return sum;
+    return list.emplace_back(kind, Sum()).second;
+  };
+  for (const show::ClassView &part : choice.view->classes) {
+    std::vector<std::pair<Kind, Sum>> own;
     for (const show::WhyEntry &entry : show::whyOf(*choice.view, part)) {
       bool asked = std::any_of(entry.rules.begin(), entry.rules.end(), [&](const auto &rule) { return rule.second.rfind(place, 0) == 0; });
       if (!asked)
         continue;
-      std::string text =
-          fmt::format("{} × {} over {}, {}, {} in all, {} sent", entry.count, entry.kind, entry.over, entry.phase,
-                      readable::humanBytes(static_cast<double>(entry.bytes)), readable::humanBytes(static_cast<double>(entry.sent)));
-      if (std::string cause = program::describe(entry.cause); !cause.empty())
-        text += ": " + cause;
-      if (choice.view->classes.size() > 1)
-        text += fmt::format(" (ranks {})", part.ranksWithin(20));
-      if (std::find(lines.begin(), lines.end(), text) == lines.end())
-        lines.push_back(std::move(text));
+      Sum &sum = sumOf(own, {entry.kind, entry.over, entry.phase, program::describe(entry.cause)});
+      sum.count += entry.count, sum.bytes += entry.bytes, sum.sent += entry.sent;
     }
-  return lines;
+    for (const auto &[kind, sum] : own)
+      if (Sum &most = sumOf(lines, kind); most.bytes < sum.bytes)
+        most = sum;
+  }
+  std::vector<std::string> texts;
+  for (const auto &[kind, sum] : lines) {
+    const auto &[collective, over, phase, cause] = kind;
+    texts.push_back(fmt::format("{} × {} over {}, {}, {} in all, {} sent{}{}", sum.count, collective, over, phase,
+                                readable::humanBytes(static_cast<double>(sum.bytes)), readable::humanBytes(static_cast<double>(sum.sent)),
+                                cause.empty() ? "" : ": ", cause));
+  }
+  return texts;
 }
 
 } // namespace npar::lsp

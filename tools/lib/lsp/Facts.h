@@ -22,8 +22,8 @@ private:
 /// The number of a text in a choice's sources; nothing if it was not read.
 std::optional<uint32_t> fileOf(const Elaborated &choice, const std::string &path);
 
-/// The values that a choice knows of the name at a place of a text.
-std::vector<const dsl::NamedValue *> valuesAt(const Elaborated &choice, const Place &place);
+/// The values that a choice knows of a symbol. `only`: of this one of its definitions.
+std::vector<const dsl::NamedValue *> valuesAt(const Elaborated &choice, const Place &place, const std::optional<ByteRange> &only = {});
 
 /// The layout of a tensor, from the operation that computes it; null if that is not known.
 const compiler::PlacedValue *placedValue(const Elaborated &choice, const dsl::NamedValue &value);
@@ -38,7 +38,8 @@ struct ParameterFacts {
 };
 std::optional<ParameterFacts> parameterFacts(const Elaborated &choice, const std::string &path);
 
-/// Lists what a line of the plan causes: each collective with count and bytes. `at`: the line, counted from 1, of the choice's own text.
+/// Lists what a line of a plan causes: collectives of the same kind and cause together, with count and bytes of a rank that sends most.
+/// `line` counts from 1 in the text that the choice has read.
 std::vector<std::string> collectivesOfLine(const Elaborated &choice, const std::string &path, uint32_t line);
 
 } // namespace npar::lsp

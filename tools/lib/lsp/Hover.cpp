@@ -255,11 +255,12 @@ private:
   }
 
   void ofValue(const Place &symbol) {
-    declared(symbol, wordOf(symbol->kind));
+    add(codeBlock(lineText(*symbol.index, meaning.definition.begin)));
+    add(fmt::format("{} `{}`", wordOf(symbol->kind), symbol->name));
     std::vector<std::string> lines;
     std::set<std::string> seen;
     for (const ElaboratedPointer &choice : choices)
-      for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
+      for (const dsl::NamedValue *value : valuesAt(*choice, symbol, meaning.definition)) {
         if (value->kind == dsl::NamedValue::Kind::Constant) {
           if (seen.insert(value->text).second)
             lines.push_back(fmt::format("`{}`", value->text));
@@ -285,15 +286,27 @@ private:
                : fmt::format("{} elements, {}", fmt::join(placed.shape, " × "), bytesText(static_cast<uint64_t>(placed.bytes)));
   }
 
+  /// The path with `*` in place of the numbers of blocks.
+  static std::string withoutNumbers(const std::string &path) {
+    std::string text;
+    for (size_t begin = 0; begin <= path.size();) {
+      size_t end = std::min(path.find('.', begin), path.size());
+      std::string part = path.substr(begin, end - begin);
+      bool isNumber = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+      text += (begin == 0 ? "" : ".") + (isNumber ? "*" : part);
+      begin = end + 1;
+    }
+    return text;
+  }
+
   void ofParameter(const Place &symbol) {
     declared(symbol, symbol->kind == SymbolKind::State ? "state" : "parameter");
-    std::vector<std::string> lines;
-    std::set<std::string> seen;
+    std::vector<std::pair<std::string, size_t>> texts; // of blocks that are alike together, with their number
     for (const ElaboratedPointer &choice : choices)
       for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
         if (value->kind != dsl::NamedValue::Kind::Parameter)
           continue;
-        std::string text = fmt::format("`{}`: `{}`", value->path, typeText(value->type));
+        std::string text = fmt::format("`{}`: `{}`", withoutNumbers(value->path), typeText(value->type));
         if (choice->program)
           text += ", " + sizesText(*choice->program, value->type.axes);
         if (std::optional<ParameterFacts> facts = parameterFacts(*choice, value->path)) {
@@ -307,12 +320,18 @@ private:
                       ? fmt::format("; optimizer {} ({})", bytesText(facts->optimizerBytes), fmt::join(facts->optimizer, ", "))
                       : "";
           if (!facts->owner.empty())
-            text += fmt::format("; owned by ranks {}", facts->owner);
+            text += fmt::format("; owned by {}", facts->owner);
         }
         text += under(*choice);
-        if (seen.insert(text).second)
-          lines.push_back(text);
+        auto known = std::find_if(texts.begin(), texts.end(), [&](const auto &one) { return one.first == text; });
+        if (known != texts.end())
+          ++known->second;
+        else
+          texts.push_back({text, 1});
       }
+    std::vector<std::string> lines;
+    for (const auto &[text, number] : texts)
+      lines.push_back(number > 1 ? fmt::format("{} × {}", number, text) : text);
     addList(lines);
   }
 
@@ -372,7 +391,7 @@ private:
         std::vector<std::string> lines{fmt::format("{} ranks: {}", ranks, mesh), batchText(*choice)};
         if (choice->view)
           for (const show::ClassView &part : choice->view->classes)
-            lines.push_back(fmt::format("ranks {}: arena {}, {} sent per training step", part.ranksWithin(20), bytesText(part.arenaBytes),
+            lines.push_back(fmt::format("{}: arena {}, {} sent per training step", part.ranksWithin(20), bytesText(part.arenaBytes),
                                         bytesText(part.sentBytes)));
         addList(lines);
       }
@@ -518,7 +537,7 @@ std::string commentOf(const Place &declaration) {
   return "";
 }
 
-std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset) {
+static std::optional<Meaning> findMeaning(Workspace &workspace, const std::string &path, size_t offset) {
   TextPointer now = workspace.text(path);
   if (!now)
     return std::nullopt;
@@ -527,7 +546,7 @@ std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, 
   std::optional<size_t> token = scan.touching(offset);
   if (!token || scan.tokens()[*token].kind == TokenKind::Comment)
     return std::nullopt;
-  Meaning meaning{std::string(scan.textOf(*token)), scan.tokens()[*token].at, {}, std::nullopt};
+  Meaning meaning{std::string(scan.textOf(*token)), scan.tokens()[*token].at, {}, std::nullopt, {}};
   IndexPointer index = workspace.index(path);
   if (!index)
     return meaning;
@@ -561,6 +580,21 @@ std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, 
       meaning.symbol = workspace.find(path, kind, meaning.word);
   if (!meaning.symbol)
     meaning.use = Reference{meaning.at, meaning.word, Want::Word, -1, ""};
+  return meaning;
+}
+
+std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset) {
+  std::optional<Meaning> meaning = findMeaning(workspace, path, offset);
+  if (!meaning || !meaning->symbol)
+    return meaning;
+  // A value may be assigned several times: the assignment itself, or the last one before the use.
+  meaning->definition = meaning->symbol->at;
+  TextPointer now = workspace.text(path);
+  size_t place = Difference(meaning->symbol.index->text->bytes(), now->bytes()).toOld(meaning->at.begin);
+  if (meaning->symbol.path == path)
+    for (const ByteRange &definition : meaning->symbol->definitions)
+      if (meaning->use ? definition.end <= place : definition.begin <= place)
+        meaning->definition = definition;
   return meaning;
 }
 

@@ -19,6 +19,7 @@ struct Meaning {
   ByteRange at;                 ///< in the current text
   Place symbol;                 ///< none for words of the language
   std::optional<Reference> use; ///< nothing at a definition
+  ByteRange definition;         ///< in the symbol's text: the one of its definitions that is meant
 };
 std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset);
 

@@ -38,6 +38,8 @@ bool isAddress(const std::string &path) {
   return true;
 }
 
+std::string plainPath(const std::string &path) { return isAddress(path) ? path : std::filesystem::path(path).lexically_normal().string(); }
+
 std::string pathOf(const std::string &uri) {
   if (uri.compare(0, 5, fileScheme) != 0)
     return uri;
@@ -46,7 +48,7 @@ std::string pathOf(const std::string &uri) {
     size_t path = rest.find('/', 2);
     rest = path == std::string::npos ? "/" : rest.substr(path);
   }
-  return unescaped(rest);
+  return plainPath(unescaped(rest));
 }
 
 std::string uriOf(const std::string &path) {

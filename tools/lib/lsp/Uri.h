@@ -8,6 +8,9 @@ namespace npar::lsp {
 /// The path of a document: of `file:` addresses the path on this machine, of others (`untitled:`, cells of notebooks) the address itself.
 std::string pathOf(const std::string &uri);
 
+/// A path without `.` and `..`; an address as it is.
+std::string plainPath(const std::string &path);
+
 /// The address of a path; relative paths are made absolute. A path that is an address stays one.
 std::string uriOf(const std::string &path);
 

@@ -5,6 +5,7 @@
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 #include "tools/lib/lsp/OpenTexts.h"
+#include "tools/lib/lsp/Uri.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -82,7 +83,7 @@ std::string Workspace::imported(const std::string &path, const std::string &name
   for (const auto &[open, text] : texts) // the same text by the path that the editor uses
     if (provider()->key(open) == provider()->key(found))
       return open;
-  return std::filesystem::path(found).lexically_normal().string();
+  return plainPath(found);
 }
 
 std::vector<std::pair<std::string, IndexPointer>> Workspace::reach(const std::string &path) {

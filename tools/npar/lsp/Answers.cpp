@@ -177,13 +177,7 @@ json::Value answerDefinition(ServerState &state, const json::Value &parameters) 
   }
   if (!meaning->symbol || !isFile(meaning->symbol.path))
     return nullptr;
-  // A value may be assigned several times: the assignment before the use.
-  lsp::ByteRange at = meaning->symbol->at;
-  if (meaning->symbol.path == spot.path && meaning->use)
-    for (const lsp::ByteRange &definition : meaning->symbol->definitions)
-      if (definition.end <= meaning->use->at.begin)
-        at = definition;
-  return locationOf(state, meaning->symbol.path, meaning->symbol.index->text, at);
+  return locationOf(state, meaning->symbol.path, meaning->symbol.index->text, meaning->definition);
 }
 
 json::Value answerReferences(ServerState &state, const json::Value &parameters) {

@@ -22,9 +22,8 @@ struct Problem {
   const std::string *root = nullptr;
 
   /// The text that it is about.
-  const std::string &path(const dsl::Location &at) const {
-    return at.file < sources->size() && at.line != 0 && isText(sources->name(at.file)) ? sources->name(at.file) : *root;
-  }
+  std::string path(const dsl::Location &at) const { return isInText(at) ? lsp::plainPath(sources->name(at.file)) : *root; }
+  bool isInText(const dsl::Location &at) const { return at.file < sources->size() && at.line != 0 && isText(sources->name(at.file)); }
   /// Options have names like `--plan`, and texts inside this program are no files.
   static bool isText(const std::string &name) { return name.rfind("--", 0) != 0 && name.rfind(dsl::embeddedLibrary, 0) != 0; }
 };
@@ -41,11 +40,10 @@ void forEach(ServerState &state, const std::function<void(const Problem &)> &vis
 
 /// The bytes of a location in the current text; nothing if they have been changed since.
 std::optional<lsp::ByteRange> rangeNow(ServerState &state, const Problem &problem, const dsl::Location &at) {
-  const std::string &path = problem.path(at);
-  lsp::TextPointer now = state.text(path);
+  lsp::TextPointer now = state.text(problem.path(at));
   if (!now)
     return std::nullopt;
-  if (at.line == 0 || at.file >= problem.sources->size() || problem.sources->name(at.file) != path)
+  if (!problem.isInText(at))
     return lsp::ByteRange{0, 0};
   dsl::Span span = problem.sources->span(at);
   lsp::Difference change(problem.sources->text(at.file), now->bytes());
@@ -83,13 +81,16 @@ json::Value problemJson(ServerState &state, const Problem &problem, const lsp::T
                                                                {"range", toJson(*other, *there, state.encoding)}}},
                                      {"message", toJson(part.message)}});
   }
+  std::string code = codeOf(one, 0);
+  if (!code.empty())
+    message += "\n`npar explain-code " + code + "` explains it";
   json::Object object{{"range", toJson(text, range, state.encoding)},
                       {"severity", severityOf(one.severity)},
                       {"source", "npar"},
                       {"message", toJson(message)}};
   if (!related.empty())
     object["relatedInformation"] = std::move(related);
-  if (std::string code = codeOf(one, 0); !code.empty())
+  if (!code.empty())
     object["code"] = code;
   return object;
 }
@@ -142,7 +143,7 @@ json::Value codeActions(ServerState &state, const std::string &path, lsp::ByteRa
       std::map<std::string, json::Array> changes;
       bool whole = true;
       for (const dsl::Fix::Edit &edit : fix.edits) {
-        const std::string &name = problem.sources->name(edit.span.file);
+        const std::string name = lsp::plainPath(problem.sources->name(edit.span.file));
         lsp::TextPointer target = Problem::isText(name) ? state.text(name) : nullptr;
         if (!target) {
           whole = false;

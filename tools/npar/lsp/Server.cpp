@@ -282,21 +282,30 @@ private:
       refreshHints(json::Value(nullptr), "hints-" + std::to_string(++asked));
   }
 
-  /// Tells the editor the problems of one text.
+  /// Tells the editor the problems of one text, unless it knows them.
   void publish(const std::string &path) {
-    state.marked.insert(path);
-    publishDiagnostics(problemsOf(state, path));
+    json::Value problems = problemsOf(state, path);
+    auto known = told.find(path);
+    if (known != told.end() && known->second == problems)
+      return;
+    publishDiagnostics(problems);
+    told.insert_or_assign(path, std::move(problems));
   }
 
   /// Tells the editor the problems of all texts that have some, had some, or are open.
   void publish() {
-    std::set<std::string> paths = textsWithProblems(state), cleared = state.marked;
+    std::set<std::string> paths = textsWithProblems(state), gone;
     for (const auto &[path, document] : state.documents)
       paths.insert(path);
-    cleared.insert(paths.begin(), paths.end());
-    for (const std::string &path : cleared)
-      publishDiagnostics(problemsOf(state, path));
-    state.marked = paths;
+    for (const auto &[path, problems] : told)
+      if (paths.count(path) == 0)
+        gone.insert(path);
+    for (const std::string &path : paths)
+      publish(path);
+    for (const std::string &path : gone) {
+      publish(path);
+      told.erase(path);
+    }
   }
 
   /// Answers when the worker has nothing left to do, for tests and scripts. Messages that come from a file wait with it.
@@ -330,6 +339,7 @@ private:
   std::deque<Entry> entries;
   std::vector<Reply> waiting;
   int asked = 0;
+  std::map<std::string, json::Value> told; ///< diagnostics that the editor shows, by path
   llvm::lsp::OutgoingNotification<json::Value> publishDiagnostics;
   llvm::lsp::OutgoingRequest<json::Value> refreshHints;
   Worker worker; ///< last: it ends before what it uses

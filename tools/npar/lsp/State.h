@@ -24,7 +24,6 @@ struct ServerState {
   lsp::Workspace workspace;
   lsp::Facts facts;
   std::map<std::string, OpenDocument> documents; ///< by path
-  std::set<std::string> marked;                  ///< paths of texts for which the editor shows diagnostics
 
   /// The address of a text, as the editor spells it.
   std::string uri(const std::string &path) const;
