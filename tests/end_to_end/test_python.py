@@ -1,16 +1,13 @@
 """The Python module from the build folder: compiled programs, trainers, arrays in both directions, errors, and the notebook."""
 
-import importlib.util
 import json
 import os
 import pathlib
 import re
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 from driver import BUILD, LONG, ROOT, SANITIZED, block
@@ -104,10 +101,10 @@ def refused(kind, what, **arrays):
     else:
         raise AssertionError(what)
 refused(npar.InputError, "300", tokens=np.where(x == x[3, 4], 300, x))
-refused(npar.InputError, "16, 32", tokens=x[:8])
+refused(npar.InputError, "size along 'batch' is 8", tokens=x[:8])
 refused(npar.InputError, "no input 'token'", token=x)
 refused(TypeError, "complex", tokens=x.astype(complex))
-refused(TypeError, "object", tokens=[["a"]])
+refused(TypeError, "<U1", tokens=[["a"]])
 refused(TypeError, "datetime", tokens=x.astype("datetime64[s]"))
 assert t.steps == 13
 print("loss", first.loss)
@@ -215,7 +212,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 t.step(tokens=x, targets=y)
 """)
         self.assertIn("wrong.npar:20:9: error: ", out)
-        self.assertRegex(out, r"\n +hiden, vocab -> tp\n +\^~~~~")
+        self.assertRegex(out, r"\n +hiden, vocab -> tp .*\n +\^~~~~\n")
 
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
@@ -270,7 +267,7 @@ assert 0 < step.seconds_per_step < 1 and "ms per step" in repr(step), step
 best = npar.plan(hello, machine="dgx-a100", budget=4)
 assert best.best["seconds_per_step"] > 0 and "mesh" in best.text and best.tried and "ms" in repr(best)
 found = best.compile(kernels=False)
-assert found.ranks == best.best["ranks"] or found.ranks >= 1
+assert found.mesh.axes == {axis: size for axis, size in found.mesh.axes.items() if f"{axis} = {size}" in best.text}, best.text
 t = npar.Trainer(npar.compile(hello, plan="none"))
 assert any("memory" in each.lower() or "MiB" in each for each in heard), heard
 seen = []
@@ -292,7 +289,6 @@ else:
     def test_interrupt(self):
         """Ctrl-C ends a compilation and a training on files by KeyboardInterrupt, after which the trainer works."""
         self.python("""
-import time
 def soon(seconds):
     threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begun = time.monotonic()
@@ -332,7 +328,7 @@ t.save("run")
 again = npar.Trainer(p, threads=1, timeout=60).resume("run")
 assert again.steps == 3 and again.hash() == t.hash()
 assert t.evaluate([{"tokens": x, "targets": y}]).loss < losses[-1]
-print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks))
+print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks), flush=True)
 if "end" in sys.argv:
     process = int(os.environ.get("RANK", 0))
     if sys.argv[-1] == "gone" and process:
