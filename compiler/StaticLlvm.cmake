@@ -17,10 +17,11 @@ file(CONFIGURE OUTPUT ${unused_targets} CONTENT "${text}" @ONLY)
 file(GLOB archives ${LLVM_LIBRARY_DIR}/liblldELF.a ${LLVM_LIBRARY_DIR}/liblldCommon.a ${LLVM_LIBRARY_DIR}/libMLIR*.a
   ${LLVM_LIBRARY_DIR}/libLLVM*.a)
 list(FILTER archives EXCLUDE REGEX "MLIR(CAPI|[A-Za-z]*Test|[A-Za-z]*Lsp|[A-Za-z]*Opt[A-Z])")
-list(JOIN archives "," archives)
 find_library(ZSTD_ARCHIVE NAMES libzstd.a zstd REQUIRED)
+list(APPEND archives ${ZSTD_ARCHIVE})
+list(JOIN archives "," archives)
 add_library(npar_static_llvm INTERFACE)
-target_link_libraries(npar_static_llvm INTERFACE "$<LINK_GROUP:RESCAN,${archives}>" ${ZLIB_LIBRARY} ${ZSTD_ARCHIVE} ${CMAKE_DL_LIBS})
+target_link_libraries(npar_static_llvm INTERFACE "$<LINK_GROUP:RESCAN,${archives}>" ${ZLIB_LIBRARY} ${CMAKE_DL_LIBS})
 
 # Libraries of npar that link `npar_llvm` get the shared MLIR and LLVM, unless the program or library in the end is one of these.
 function(npar_link_llvm_statically target)

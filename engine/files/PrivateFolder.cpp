@@ -44,43 +44,59 @@ Status check(int file, const std::string &path) {
   return why.empty() ? Status() : Status(Code::CheckFailed, "'" + path + "' is not trusted, " + why);
 }
 
-/// Opens a folder in another one, and makes it where it is missing.
-Result<Descriptor> openFolder(int in, const std::string &name, const std::string &path, int flags) {
-  if (::mkdirat(in, name.c_str(), 0700) != 0 && errno != EEXIST)
+enum class Missing { Make, Leave };
+
+/// Opens a folder in another one. Where it is missing, makes it, or returns no descriptor.
+Result<Descriptor> openFolder(int in, const std::string &name, const std::string &path, int flags, Missing missing) {
+  if (missing == Missing::Make && ::mkdirat(in, name.c_str(), 0700) != 0 && errno != EEXIST)
     return failure(path, errno);
   Descriptor folder(::openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
   if (folder.get() < 0)
-    return failure(path, errno);
+    return missing == Missing::Leave && errno == ENOENT ? Result<Descriptor>(Descriptor()) : failure(path, errno);
   Status status = check(folder.get(), path);
   return status.ok() ? Result<Descriptor>(std::move(folder)) : status;
+}
+
+/// `root` as an absolute path without a slash at the end.
+std::filesystem::path absoluteRoot(const std::string &root) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(root, error).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();
+}
+
+/// Opens `root`, then each folder of `below` in the one before.
+Result<Descriptor> openAll(const std::string &root, const std::string &below, Missing missing) {
+  // The root itself may be a link of the user's: the folder that it leads to is checked.
+  TRY(Descriptor folder, openFolder(AT_FDCWD, absoluteRoot(root).string(), root, 0, missing));
+  std::string path = root;
+  for (const auto &part : std::filesystem::path(below)) {
+    if (!folder)
+      break;
+    path += "/" + part.string();
+    TRY(Descriptor inner, openFolder(folder.get(), part.string(), path, O_NOFOLLOW, missing));
+    folder = std::move(inner);
+  }
+  return Result<Descriptor>(std::move(folder));
 }
 
 } // namespace
 
 Result<PrivateFolder> PrivateFolder::open(const std::string &root, const std::string &below) {
-  std::error_code error;
-  std::filesystem::path absolute = std::filesystem::absolute(root, error).lexically_normal();
-  if (!absolute.has_filename()) // a slash at the end
-    absolute = absolute.parent_path();
   std::filesystem::path above;
-  for (const auto &part : absolute.parent_path()) {
+  for (const auto &part : absoluteRoot(root).parent_path()) {
     above /= part;
     if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
       return failure(root, errno);
   }
-  // The root itself may be a link of the user's: the folder that it leads to is checked.
-  Result<Descriptor> folder = openFolder(AT_FDCWD, absolute.string(), root, 0);
-  if (!folder.ok())
-    return folder.status();
-  std::string path = root;
-  for (const auto &part : std::filesystem::path(below)) {
-    path += "/" + part.string();
-    Result<Descriptor> inner = openFolder(folder->get(), part.string(), path, O_NOFOLLOW);
-    if (!inner.ok())
-      return inner.status();
-    *folder = std::move(*inner);
-  }
-  return PrivateFolder(path, folder->release());
+  TRY(Descriptor folder, openAll(root, below, Missing::Make));
+  return PrivateFolder(below.empty() ? root : root + "/" + below, folder.release());
+}
+
+Result<std::optional<PrivateFolder>> PrivateFolder::find(const std::string &root, const std::string &below) {
+  TRY(Descriptor folder, openAll(root, below, Missing::Leave));
+  if (!folder)
+    return std::optional<PrivateFolder>();
+  return std::optional<PrivateFolder>(PrivateFolder(below.empty() ? root : root + "/" + below, folder.release()));
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder &&other) noexcept : path(std::move(other.path)), folder(std::exchange(other.folder, -1)) {}

@@ -18,6 +18,8 @@ public:
   /// write: Code::CheckFailed, where anything else that goes wrong is BadInput. It checks each folder from `root` on, and links below it
   /// are not followed. `below` may be empty.
   static engine::Result<PrivateFolder> open(const std::string &root, const std::string &below = "");
+  /// The same for a folder that is there, without making anything; nothing if it is missing.
+  static engine::Result<std::optional<PrivateFolder>> find(const std::string &root, const std::string &below = "");
   PrivateFolder(PrivateFolder &&other) noexcept;
   PrivateFolder &operator=(PrivateFolder &&other) noexcept;
   ~PrivateFolder();

@@ -32,6 +32,18 @@ class InstallTest(DriverTest):
         outside = [line for line in listing.splitlines() if str(self.place) not in line and not re.search(C_LIBRARY, line)]
         self.assertEqual(outside, [])
 
+    def test_the_program_is_small_and_llvm_is_there_once(self):
+        self.assertLess(self.driver.stat().st_size, 100_000)
+        self.assertEqual([path for path in self.place.rglob("lib*") if re.search("LLVM|MLIR", path.name)], [])
+        size = sum(path.stat().st_size for path in self.place.rglob("*") if path.is_file() and not path.is_symlink())
+        print(f"installed: {size / 1e6:.1f} MB")
+        self.assertLess(size, 120_000_000)
+
+    def test_messages_speak_of_flags(self):
+        """The library that holds the driver speaks of members to programs that embed it."""
+        result = subprocess.run([self.driver, "train", "mlp", "--steps", "1"], capture_output=True, text=True, env=self.bare, cwd=self.folder)
+        self.assertIn("--data FILE", result.stderr)
+
     def test_it_compiles_and_runs_with_its_own_standard_library(self):
         model = self.place / "share" / "npar" / "stdlib" / "models" / "gpt2.npar"
         model.write_text(model.read_text().replace("model Gpt2", "model Moved"  # only the folder's own text has this name

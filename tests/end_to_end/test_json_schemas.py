@@ -110,6 +110,7 @@ THEN = [
     ("data-show", "data show pictures.npar --count 1"),
     ("data-show", "data show texts.npar --count 1"),
     ("devices", "devices"),
+    ("doctor", "doctor", None),  # the machine that runs this may have problems
     ("inspect", "inspect two.npar"),
     ("inspect", "inspect gpt2 --set depth=2 --set width=8 --set heads=2 --set vocab=64 --set context=8"),
     ("inspect", "inspect olmoe --plan none --set depth=1 --set width=8 --set heads=2 --set kv_heads=2 --set mlp=8 --set vocab=16 --set length=8 --set batch=1"),

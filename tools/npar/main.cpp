@@ -3,6 +3,7 @@
 #include "engine/device/ProcessorFeatures.h"
 #include "engine/readable/Printable.h"
 #include "engine/readable/TableRow.h"
+#include "engine/status/OptionNames.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/Command.h"
 #include "tools/npar/job/Guard.h"
@@ -116,11 +117,11 @@ ExitCode drive(int argc, char **argv) {
   if (ExitCode code = refuseLineBreaks(argc, argv); code != ExitCode::Good)
     return code;
   CLI::App driver(introduction, "npar");
-  driver.footer("Help of one command: npar train --help\nCompletion in bash:  source <(npar completion)\n\n" + std::string(exitCodeText));
+  driver.footer("Help of one command: npar train --help\nCompletion in bash, zsh or fish: npar completion --help\n\n" + std::string(exitCodeText));
   driver.formatter(std::make_shared<FirstLines>());
   driver.require_subcommand(0, 1);
   driver.allow_extras();
-  driver.set_version_flag("--version", "npar 0.1");
+  driver.set_version_flag("--version", "npar " NPAR_VERSION);
   // Subcommands in the order and the groups of the help.
   std::vector<std::pair<const char *, Command>> commands = {
       {"Train", addTrainCommand(driver)},
@@ -141,10 +142,12 @@ ExitCode drive(int argc, char **argv) {
       {"Data and weights", addCheckpointCommand(driver)},
       {"Machines", addMachineCommand(driver)},
       {"Machines", addDevicesCommand(driver)},
+      {"Machines", addDoctorCommand(driver)},
       {"Machines", addLaunchCommand(driver)},
       {"Machines", addAutopsyCommand(driver)},
       {"", addGuardCommand(driver)},
       {"", addCompletionCommand(driver)},
+      {"", addManualCommand(driver)},
   };
   std::vector<std::string> names;
   for (const auto &[group, command] : commands) {
@@ -225,8 +228,10 @@ int failThrown() {
 } // namespace
 } // namespace npar::driver
 
-int main(int argc, char **argv) {
+/// Runs npar as the process's only task. Exported by libnpar_compiler for the installed program; no function for other hosts.
+extern "C" int npar_driver_main(int argc, char **argv) {
   using namespace npar::driver;
+  npar::engine::optionsAreMembers = false; // messages of this program speak of flags
   holdClosedStreams();
   joinFreedBlocks();
   if (!isGuarded(argc, argv))

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <sstream>
+#include <unistd.h>
 
 namespace npar::engine {
 
@@ -31,7 +33,20 @@ bool exists(const std::string &path) {
   return std::filesystem::exists(path, error);
 }
 
+bool isProgram(const std::string &path) { return !path.empty() && ::access(path.c_str(), X_OK) == 0; }
+
+/// The path of a program found by its name on PATH; empty if it is not found.
+std::string programNamed(const std::string &name) {
+  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (std::string path = (folder.empty() ? "." : folder) + "/" + name; isProgram(path))
+      return path;
+  return "";
+}
+
 } // namespace
+
+std::string mpiexecOf(const MpiModule &module) { return isProgram(module.mpiexec) ? module.mpiexec : programNamed("mpiexec." + module.name); }
 
 std::vector<MpiModule> mpiModules() {
   std::vector<MpiModule> modules;

@@ -19,22 +19,6 @@
 namespace npar::driver {
 namespace {
 
-bool isProgram(const std::string &path) { return !path.empty() && ::access(path.c_str(), X_OK) == 0; }
-
-/// The path of a program found by its name on PATH; empty if it is not found.
-std::string programNamed(const std::string &name) {
-  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (std::string path = (folder.empty() ? "." : folder) + "/" + name; isProgram(path))
-      return path;
-  return "";
-}
-
-/// The mpiexec of the MPI installation that the module was built with, else one on PATH with the MPI in its name, as Debian has it.
-std::string mpiexecOf(const engine::MpiModule &module) {
-  return isProgram(module.mpiexec) ? module.mpiexec : programNamed("mpiexec." + module.name);
-}
-
 ExitCode refuse(const std::string &mpi, const std::vector<engine::MpiModule> &modules) {
   if (modules.empty())
     return fail(ExitCode::BadInput, "this npar was built without MPI: install libmpich-dev or libopenmpi-dev and rebuild npar");
@@ -95,7 +79,7 @@ ExitCode runAndPassOn(const std::vector<char *> &arguments) {
 
 std::vector<std::string> mpiexecCommand(const engine::MpiModule &module, const LaunchRequest &request, const std::string &executable,
                                         bool root) {
-  std::vector<std::string> words = {mpiexecOf(module)};
+  std::vector<std::string> words = {engine::mpiexecOf(module)};
   auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
   if (module.name == "openmpi") {
     if (root)
@@ -125,7 +109,7 @@ ExitCode launch(const LaunchRequest &request) {
   std::vector<engine::MpiModule> modules = engine::mpiModules();
   const engine::MpiModule *chosen = nullptr;
   for (const engine::MpiModule &module : modules)
-    if (!chosen && (request.mpi.empty() || module.name == request.mpi) && !mpiexecOf(module).empty())
+    if (!chosen && (request.mpi.empty() || module.name == request.mpi) && !engine::mpiexecOf(module).empty())
       chosen = &module;
   if (!chosen)
     return refuse(request.mpi, modules);
