@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def interpreter():
 
 
 PYTHON, LACKING = interpreter()
+slow = unittest.skipUnless(LONG, "NPAR_LONG is not set")
 HELLO = block(ROOT / "README.md", "npar")
 BEGIN = """
 import logging, os, signal, sys, threading
@@ -254,7 +256,9 @@ back = state_of(text_of(state))
 assert (back.pop("array") == state.pop("array")).all() and back == state, back
 """)
 
+    @slow
     def test_verify_simulate_plan_generate(self):
+        """The reports, remarks by logging, generation, and training on files that a function ends."""
         self.python("""
 heard = []
 logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
@@ -343,9 +347,8 @@ if "end" in sys.argv:
         self.assertEqual(alone.returncode, 0, alone.stderr)
         expected, ranks = alone.stdout.strip().rsplit(" [", 1)
         self.assertEqual(ranks, "0, 1, 2, 3]")
-        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1")):
-            for path in self.folder.glob("run/*"):
-                subprocess.run(["rm", "-r", str(path)], check=True)
+        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1"))[: 2 if LONG else 1]:
+            shutil.rmtree(self.folder / "run")
             with socket.socket() as at:
                 at.bind(("127.0.0.1", 0))
                 port = at.getsockname()[1]
@@ -379,8 +382,16 @@ if "end" in sys.argv:
                 if each["output_type"] == "execute_result":
                     self.assertEqual(set(each["data"]), set(forms))
 
-    def test_stubs_and_pages(self):
-        """The stub of the native module names what it has; the page's Python blocks run; `python -m npar`."""
+    @slow
+    def test_the_page_runs(self):
+        """All Python blocks of the page, one after the other."""
+        blocks = re.findall(r"^```python\n(.*?)^```", (FOLDER / "README.md").read_text(), flags=re.M | re.S)
+        self.assertGreater(len(blocks), 5)
+        (self.folder / "book.txt").write_text(HELLO * 50)
+        self.python("\n".join(blocks))
+
+    def test_stubs(self):
+        """The stub of the native module names what it has, and `python -m npar --version` the version of the build."""
         stub = (FOLDER / "src" / "npar" / "_native.pyi").read_text()
         named = self.python("""
 from npar import _native
@@ -402,11 +413,6 @@ for name in sorted(vars(_native)):
         self.assertEqual(sorted(set(listed)), named)
         result = subprocess.run([PYTHON, "-m", "npar", "--version"], env=self.environment(), capture_output=True, text=True)
         self.assertEqual(result.stdout.strip(), re.search(r"project\(npar VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1])
-        page = (FOLDER / "README.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
-        self.assertGreater(len(blocks), 5)
-        (self.folder / "book.txt").write_bytes(pathlib.Path("/usr/share/common-licenses/GPL-3").read_bytes() if pathlib.Path("/usr/share/common-licenses/GPL-3").exists() else HELLO.encode() * 50)
-        self.python("\n".join(blocks))
 
 
 if __name__ == "__main__":
