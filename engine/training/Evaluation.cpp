@@ -30,7 +30,7 @@ uint64_t Evaluation::elementsOfSample(const program::LogicalResult &result) {
   return elements;
 }
 
-Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &batch) {
+Status Evaluation::add(engine::Session &session, const engine::CountedBatch &batch) {
   std::vector<std::vector<double>> read(program->results()->size());
   auto values = [&](uint32_t index) -> Result<const std::vector<double> *> {
     const program::LogicalResult &result = *program->results()->Get(index);
@@ -87,7 +87,7 @@ Status Evaluation::run(engine::Session &session, const engine::OncePass &data,
     }
     if (Result<engine::StepResult> done = session.step(batch.batch, step); !done.ok())
       return done.status();
-    if (Status status = addUp(session, batch); !status.ok())
+    if (Status status = add(session, batch); !status.ok())
       return status;
     if (Status status = each(first, batch.samples); !status.ok())
       return status;

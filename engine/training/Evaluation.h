@@ -29,6 +29,9 @@ public:
   engine::Status run(engine::Session &session, const engine::OncePass &data,
                      const std::function<engine::Status(int64_t first, int64_t samples)> &each);
 
+  /// Adds the results of the session's last step, whose batch it was.
+  engine::Status add(engine::Session &session, const engine::CountedBatch &batch);
+
   const std::vector<Measured> &measures() const { return all; }
   /// The weighted sum of the losses; a loss without counting positions adds nothing.
   double loss() const;
@@ -46,8 +49,6 @@ public:
   static uint64_t elementsOfSample(const program::LogicalResult &result);
 
 private:
-  engine::Status addUp(engine::Session &session, const engine::CountedBatch &batch);
-
   const program::Program *program;
   std::vector<Measured> all;
   std::optional<program::ProductOrder> order;

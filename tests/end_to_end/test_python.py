@@ -1,16 +1,14 @@
 """The Python module from the build folder: compiled programs, trainers, arrays in both directions, errors, and the notebook."""
 
-import importlib.util
 import json
 import os
 import pathlib
 import re
-import signal
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 from driver import BUILD, LONG, ROOT, SANITIZED, block
@@ -31,6 +29,7 @@ def interpreter():
 
 
 PYTHON, LACKING = interpreter()
+slow = unittest.skipUnless(LONG, "NPAR_LONG is not set")
 HELLO = block(ROOT / "README.md", "npar")
 BEGIN = """
 import logging, os, signal, sys, threading
@@ -104,10 +103,10 @@ def refused(kind, what, **arrays):
     else:
         raise AssertionError(what)
 refused(npar.InputError, "300", tokens=np.where(x == x[3, 4], 300, x))
-refused(npar.InputError, "16, 32", tokens=x[:8])
+refused(npar.InputError, "size along 'batch' is 8", tokens=x[:8])
 refused(npar.InputError, "no input 'token'", token=x)
 refused(TypeError, "complex", tokens=x.astype(complex))
-refused(TypeError, "object", tokens=[["a"]])
+refused(TypeError, "<U1", tokens=[["a"]])
 refused(TypeError, "datetime", tokens=x.astype("datetime64[s]"))
 assert t.steps == 13
 print("loss", first.loss)
@@ -215,7 +214,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 t.step(tokens=x, targets=y)
 """)
         self.assertIn("wrong.npar:20:9: error: ", out)
-        self.assertRegex(out, r"\n +hiden, vocab -> tp\n +\^~~~~")
+        self.assertRegex(out, r"\n +hiden, vocab -> tp .*\n +\^~~~~\n")
 
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
@@ -257,7 +256,9 @@ back = state_of(text_of(state))
 assert (back.pop("array") == state.pop("array")).all() and back == state, back
 """)
 
+    @slow
     def test_verify_simulate_plan_generate(self):
+        """The reports, remarks by logging, generation, and training on files that a function ends."""
         self.python("""
 heard = []
 logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
@@ -270,7 +271,7 @@ assert 0 < step.seconds_per_step < 1 and "ms per step" in repr(step), step
 best = npar.plan(hello, machine="dgx-a100", budget=4)
 assert best.best["seconds_per_step"] > 0 and "mesh" in best.text and best.tried and "ms" in repr(best)
 found = best.compile(kernels=False)
-assert found.ranks == best.best["ranks"] or found.ranks >= 1
+assert found.mesh.axes == {axis: size for axis, size in found.mesh.axes.items() if f"{axis} = {size}" in best.text}, best.text
 t = npar.Trainer(npar.compile(hello, plan="none"))
 assert any("memory" in each.lower() or "MiB" in each for each in heard), heard
 seen = []
@@ -292,7 +293,6 @@ else:
     def test_interrupt(self):
         """Ctrl-C ends a compilation and a training on files by KeyboardInterrupt, after which the trainer works."""
         self.python("""
-import time
 def soon(seconds):
     threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begun = time.monotonic()
@@ -332,7 +332,7 @@ t.save("run")
 again = npar.Trainer(p, threads=1, timeout=60).resume("run")
 assert again.steps == 3 and again.hash() == t.hash()
 assert t.evaluate([{"tokens": x, "targets": y}]).loss < losses[-1]
-print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks))
+print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks), flush=True)
 if "end" in sys.argv:
     process = int(os.environ.get("RANK", 0))
     if sys.argv[-1] == "gone" and process:
@@ -347,9 +347,8 @@ if "end" in sys.argv:
         self.assertEqual(alone.returncode, 0, alone.stderr)
         expected, ranks = alone.stdout.strip().rsplit(" [", 1)
         self.assertEqual(ranks, "0, 1, 2, 3]")
-        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1")):
-            for path in self.folder.glob("run/*"):
-                subprocess.run(["rm", "-r", str(path)], check=True)
+        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1"))[: 2 if LONG else 1]:
+            shutil.rmtree(self.folder / "run")
             with socket.socket() as at:
                 at.bind(("127.0.0.1", 0))
                 port = at.getsockname()[1]
@@ -383,8 +382,16 @@ if "end" in sys.argv:
                 if each["output_type"] == "execute_result":
                     self.assertEqual(set(each["data"]), set(forms))
 
-    def test_stubs_and_pages(self):
-        """The stub of the native module names what it has; the page's Python blocks run; `python -m npar`."""
+    @slow
+    def test_the_page_runs(self):
+        """All Python blocks of the page, one after the other."""
+        blocks = re.findall(r"^```python\n(.*?)^```", (FOLDER / "README.md").read_text(), flags=re.M | re.S)
+        self.assertGreater(len(blocks), 5)
+        (self.folder / "book.txt").write_text(HELLO * 50)
+        self.python("\n".join(blocks))
+
+    def test_stubs(self):
+        """The stub of the native module names what it has, and `python -m npar --version` the version of the build."""
         stub = (FOLDER / "src" / "npar" / "_native.pyi").read_text()
         named = self.python("""
 from npar import _native
@@ -406,11 +413,6 @@ for name in sorted(vars(_native)):
         self.assertEqual(sorted(set(listed)), named)
         result = subprocess.run([PYTHON, "-m", "npar", "--version"], env=self.environment(), capture_output=True, text=True)
         self.assertEqual(result.stdout.strip(), re.search(r"project\(npar VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1])
-        page = (FOLDER / "README.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
-        self.assertGreater(len(blocks), 5)
-        (self.folder / "book.txt").write_bytes(pathlib.Path("/usr/share/common-licenses/GPL-3").read_bytes() if pathlib.Path("/usr/share/common-licenses/GPL-3").exists() else HELLO.encode() * 50)
-        self.python("\n".join(blocks))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ static void train(const npar::Program &program) {
   npar::EvaluateOptions evaluation;
   evaluation.data = {"text.txt"}, evaluation.tokens = "bytes";
   write("eval", good(own.evaluate(evaluation)).json);
+  npar::Request forward = request();
+  forward.kind = npar::Kind::Evaluation;
+  npar::Trainer evaluator = trainer(good(npar::compile(forward)));
+  std::vector<int32_t> tokens(16 * 8, 3), targets(16 * 8, 4);
+  good(evaluator.step({{"tokens", {tokens, {16, 8}}}, {"targets", {targets, {16, 8}}}}));
+  write("eval@steps", good(evaluator.evaluated()).json);
   npar::GenerateOptions generation;
   generation.prompt = {1, 4, 7}, generation.count = 2;
   write("generate", good(own.generate(generation)).json);

@@ -36,7 +36,8 @@ Result<const CompilerTable *> open() {
   std::string version = functions ? textOf(functions->version) : "another";
   if (version != NPAR_VERSION) {
     ::dlclose(library);
-    return Status::usage(std::string(fileName) + " has version " + version + " of npar, and libnpar has " NPAR_VERSION ": install both from one package");
+    return Status::usage(std::string(fileName) + " has version " + version +
+                         " of npar, and libnpar has " NPAR_VERSION ": install both from one package");
   }
   return functions;
 }

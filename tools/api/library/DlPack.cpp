@@ -43,7 +43,8 @@ void *managedOf(void *data, npar_dtype dtype, const std::vector<int64_t> &shape,
   managed.deleter = [](DlManagedTensor *self) { delete static_cast<Managed *>(self->context); };
   managed.flags = flags;
   // The offset stays 0, because not every reader looks at it.
-  managed.tensor = {data, {1, 0}, static_cast<int32_t>(shape.size()), typeOf(dtype), made->sizes.data(), made->sizes.data() + shape.size(), 0};
+  managed.tensor = {data, {1, 0}, static_cast<int32_t>(shape.size()), typeOf(dtype), made->sizes.data(), made->sizes.data() + shape.size(),
+                    0};
   return &made.release()->tensor;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/job/Processes.h"
 #include "engine/json/Document.h"
 #include "engine/program/Words.h"
+#include "engine/training/EvaluationReport.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/RunEvaluations.h"
 #include "engine/training/Trainer.h"
@@ -259,6 +260,23 @@ npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *option
     TRY(npar_run_options given, api::optionsOf(options, "npar_run_options"));
     TRY_STATUS(api::needs(json, "npar_trainer_run", "json"));
     return api::run(own, given, json);
+  });
+}
+
+npar_code npar_trainer_evaluated(npar_trainer *trainer, npar_buffer **json, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_evaluated", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(json, "npar_trainer_evaluated", "json"));
+    if (own.root().kind() != program::ProgramKind::Evaluation)
+      return Status::usage("npar_trainer_evaluated: the trainer's program was not compiled for evaluation");
+    if (!own.evaluation)
+      return Status::usage("npar_trainer_evaluated: no step was made since the last call");
+    std::unique_ptr<training::Evaluation> whole = std::move(own.evaluation);
+    if (whole->hasLoss() && whole->counted() == 0)
+      return Status::badInput("no target of the evaluation data counts in the loss");
+    OrderedJson report = training::jsonOf(*whole, "", own.evaluated);
+    report["batch"] = {{"samples", own.shape.rows}, {"chosen_by", "program"}};
+    api::give(json, json::documentText(std::move(report)));
+    return {};
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/runtime/BatchShape.h"
 #include "engine/runtime/Session.h"
+#include "engine/training/Evaluation.h"
 
 #include <atomic>
 #include <map>
@@ -47,6 +48,8 @@ struct npar_trainer {
   std::atomic<int> users{1};                           ///< the handle, and calls in progress
   npar::job::Processes alone;
   std::string batch;             ///< hash of the batch in progress, which all processes must get
+  std::unique_ptr<npar::training::Evaluation> evaluation; ///< of the steps of a program for evaluation; null: none yet
+  int64_t evaluated = 0;                                  ///< samples of `evaluation`
   npar::engine::StepResult last; ///< whose losses `named` point to
   std::vector<npar_named_value> named;
   std::vector<npar_piece> pieces;                        ///< the last that were given

@@ -147,13 +147,47 @@ std::string hashOf(const engine::Batch &batch) {
   return files::hashText(hashes.data(), hashes.size());
 }
 
+/// Marks the positions of a batch that count in the loss: those whose target the program does not ignore.
+engine::CountedBatch countedOf(const npar_trainer &trainer, engine::Batch batch) {
+  const uint64_t positions = training::Evaluation::elementsOfSample(*trainer.root().results()->Get(0));
+  engine::CountedBatch counted;
+  counted.samples = trainer.shape.rows;
+  counted.counts.assign(static_cast<size_t>(trainer.shape.rows) * positions, 1);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const engine::InputShape &input = trainer.shape.inputs[i];
+    if (!input.ignore || input.elementsOfSample() != positions)
+      continue;
+    std::visit(
+        [&](const auto &targets) {
+          for (size_t each = 0; each < targets.size(); ++each)
+            if (static_cast<double>(targets[each]) == static_cast<double>(*input.ignore))
+              counted.counts[each] = 0;
+        },
+        batch[i]);
+  }
+  counted.batch = std::move(batch);
+  return counted;
+}
+
+/// Adds the measures of the step that is done.
+Status addMeasures(npar_trainer &trainer, engine::Batch batch) {
+  if (trainer.root().kind() != program::ProgramKind::Evaluation || !trainer.root().results() || trainer.root().results()->size() == 0)
+    return {};
+  if (!trainer.evaluation)
+    trainer.evaluation = std::make_unique<training::Evaluation>(trainer.root()), trainer.evaluated = 0;
+  trainer.evaluated += trainer.shape.rows;
+  return trainer.evaluation->add(trainer.session(), countedOf(trainer, std::move(batch)));
+}
+
 /// One step. In a job a process that cannot take part ends the step of all; and all must have passed the same batch.
 Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *inputs, size_t count) {
   Result<engine::Batch> batch = batchOf(trainer.shape, inputs, count);
   LauncherJob *job = trainer.memory->job.get();
   if (!job) {
     TRY_STATUS(batch.status());
-    return trainer.session().step(*batch, trainer.done);
+    TRY(engine::StepResult result, trainer.session().step(*batch, trainer.done));
+    TRY_STATUS(addMeasures(trainer, std::move(*batch)));
+    return result;
   }
   if (!batch.ok()) {
     trainer.session().abandon(batch.status());
@@ -167,6 +201,7 @@ Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *input
     if (result->notes[i] != result->notes[0])
       return Status::badInput("the batch of " + job->nameOf(i) + " differs from that of " + job->nameOf(0) +
                               ": every process must pass the whole global batch");
+  TRY_STATUS(addMeasures(trainer, std::move(*batch)));
   return result;
 }
 

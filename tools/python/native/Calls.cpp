@@ -2,8 +2,17 @@
 
 namespace npar_python {
 
+/// A text that need not be UTF-8, such as half of a character that a model has generated.
+static nb::object textOf(std::string_view text) {
+  nb::object made = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  if (!made.is_valid())
+    throw nb::python_error();
+  return made;
+}
+
 void raise(const npar::Error &error) {
-  nb::object made = nb::module_::import_("npar._errors").attr("exception_of")(static_cast<int>(error.code), error.text, error.json);
+  nb::object made =
+      nb::module_::import_("npar._errors").attr("exception_of")(static_cast<int>(error.code), textOf(error.text), textOf(error.json));
   PyErr_SetObject(made.type().ptr(), made.ptr());
   throw nb::python_error();
 }
@@ -25,8 +34,8 @@ template <typename Body> bool Callbacks::guarded(Body body) {
 static nb::dict dictOf(const npar::JudgedPlan &plan) {
   nb::dict dict;
   dict["fits"] = plan.fits;
-  dict["plan"] = nb::str(plan.plan.data(), plan.plan.size());
-  dict["refusal"] = nb::str(plan.refusal.data(), plan.refusal.size());
+  dict["plan"] = textOf(plan.plan);
+  dict["refusal"] = textOf(plan.refusal);
   dict["milliseconds"] = plan.milliseconds;
   dict["bytes"] = plan.bytes;
   return dict;
@@ -39,7 +48,7 @@ npar::Observer Callbacks::observer() {
         return;
       nb::object step = event.step ? nb::object(dictOf(*event.step)) : nb::object(nb::none());
       nb::object candidate = event.candidate ? nb::object(dictOf(*event.candidate)) : nb::object(nb::none());
-      hears(static_cast<int>(event.kind), nb::str(event.text.data(), event.text.size()), event.done, event.total, step, candidate);
+      hears(static_cast<int>(event.kind), textOf(event.text), event.done, event.total, step, candidate);
     });
   };
 }
@@ -50,7 +59,7 @@ npar::Imports Callbacks::imports() {
   return [this](std::string_view name) {
     std::optional<std::string> text;
     guarded([&] {
-      nb::object found = finds(nb::str(name.data(), name.size()));
+      nb::object found = finds(textOf(name));
       if (!found.is_none())
         text = nb::cast<std::string>(found);
     });
@@ -75,7 +84,7 @@ nb::dict dictOf(const npar::StepResult &step) {
   dict["valid_tokens"] = step.validTokens ? nb::object(nb::int_(*step.validTokens)) : nb::object(nb::none());
   nb::dict losses, counted;
   for (const npar::NamedValue &loss : step.losses) {
-    nb::str name(loss.name.c_str(), loss.name.size());
+    nb::object name = textOf(loss.name);
     losses[name] = loss.value;
     counted[name] = loss.counted ? nb::object(nb::int_(*loss.counted)) : nb::object(nb::none());
   }

@@ -3,6 +3,7 @@
 
 NB_MODULE(_native, module) {
   using namespace npar_python;
+  nb::set_leak_warnings(false); // what Python keeps until its end is no fault, and the module prints nothing
   npar_str version = npar_version();
   module.attr("version") = nb::str(version.ptr, version.len);
   addPrograms(module);

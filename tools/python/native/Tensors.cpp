@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <unistd.h>
 
 namespace npar_python {
 
@@ -61,7 +62,12 @@ template <typename Managed> nb::object capsuleOf(std::unique_ptr<Given<Managed>>
 
 } // namespace
 
-Tensor::Tensor(void *managed) : owner(static_cast<DlManagedVersioned *>(managed), [](DlManagedVersioned *each) { each->deleter(each); }) {}
+// After a fork the child has none of the threads with which a trainer's memory could be freed.
+Tensor::Tensor(void *managed)
+    : owner(static_cast<DlManagedVersioned *>(managed), [pid = ::getpid()](DlManagedVersioned *each) {
+        if (::getpid() == pid)
+          each->deleter(each);
+      }) {}
 
 std::vector<int64_t> Tensor::strides() const {
   return array().strides ? std::vector<int64_t>(array().strides, array().strides + array().ndim) : rowMajor(shape());

@@ -175,6 +175,9 @@ public:
   std::string hash() {
     return made([&] { return trainer->hash(); });
   }
+  std::string evaluated() {
+    return made([&] { return trainer->evaluated(); }).json;
+  }
   void setLength(int64_t steps, double stepsPerEpoch) {
     done([&] { return trainer->setLength(steps, stepsPerEpoch); });
   }
@@ -219,6 +222,7 @@ void addTrainers(nb::module_ &module) {
       .def("save_weights", &PyTrainer::saveWeights)
       .def("load_weights", &PyTrainer::loadWeights)
       .def("hash", &PyTrainer::hash)
+      .def("evaluated", &PyTrainer::evaluated)
       .def("set_length", &PyTrainer::setLength)
       .def("steps", &PyTrainer::steps)
       .def("stop", &PyTrainer::stop)

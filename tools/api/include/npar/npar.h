@@ -343,6 +343,9 @@ NPAR_API void npar_trainer_free(npar_trainer *trainer);
  * first; integers of any type whose values are in range, floats of any type. The arrays are read during the call only. */
 NPAR_API npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, size_t count, npar_step_result *result,
                                      npar_error **error);
+/* The measures over all steps since the last such call of a trainer whose program is of NPAR_EVALUATION: the JSON of `npar eval --json`.
+ * Targets that the model ignores do not count. */
+NPAR_API npar_code npar_trainer_evaluated(npar_trainer *trainer, npar_buffer **json, npar_error **error);
 /* States the length of a training by npar_trainer_step, for learning rates with lengths in shares of the run or in epochs: steps done at
  * its end, those before included, and steps that a pass over the data takes; 0: unknown. npar_trainer_run does this itself. */
 NPAR_API npar_code npar_trainer_set_length(npar_trainer *trainer, int64_t steps, double steps_per_epoch, npar_error **error);

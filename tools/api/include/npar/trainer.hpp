@@ -112,6 +112,15 @@ public:
   /// first; integers of any type whose values are in range, floats of any type. The arrays are read during the call only.
   Result<StepResult> step(std::initializer_list<Input> inputs) { return step(inputs.begin(), inputs.size()); }
   Result<StepResult> step(const std::vector<Input> &inputs) { return step(inputs.data(), inputs.size()); }
+  /// The measures over all steps since the last such call, of a trainer whose program is of Kind::Evaluation: the JSON of `npar eval
+  /// --json`.
+  Result<Report> evaluated() {
+    std::shared_ptr<State> held = state;
+    if (!held)
+      return detail::movedFrom("trainer");
+    return detail::report(nullptr,
+                          [&](npar_buffer **json, npar_error **error) { return npar_trainer_evaluated(held->trainer, json, error); });
+  }
   /// States the length of a training by step(), for learning rates with lengths in shares of the run or in epochs: steps done at its end,
   /// and steps that a pass over the data takes; 0: unknown.
   Result<void> setLength(int64_t steps, double stepsPerEpoch = 0) {

@@ -38,7 +38,7 @@ class VerifyReport(Figures):
     def __repr__(self) -> str:
         lines = [f"plan {self['plan']}: " + ("all checks hold" if self else "FAILED")]
         for check in self["checks"]:
-            error = check.get("error")
+            error = check.get("max_relative_error")
             figure = f"{error:.1e}" if isinstance(error, (int, float)) else ""
             lines.append(f"  {'ok' if check['ok'] else 'FAILED':6}  {check['name']:26} {figure:>8}  {check['detail']}")
         return "\n".join(lines)
@@ -56,6 +56,12 @@ class Prediction(Figures):
         if memory is not None:
             parts.append(f"{_size(memory)} per rank" + ("" if self.get("fits") is not False else ", which does NOT fit"))
         return f"<npar.Prediction: {', '.join(parts)}>"
+
+
+# Choices that a line about a plan leaves out, because they change nothing.
+_usual = {(f"mesh.{axis}", "1") for axis in ("dp", "pp", "ep", "cp", "tp", "sp")} | {("chunks", "1"), ("zero", "0")}
+_usual |= {(key, word) for key in ("schedule", "live", "context", "recompute", "bucket", "buffer") for word in ("none",)}
+_usual |= {(key, "false") for key in ("sequence", "per_step")}
 
 
 class PlanReport(Figures):
@@ -81,7 +87,7 @@ class PlanReport(Figures):
         lines.append("")
         rows = sorted((each for each in self["tried"] if each.get("seconds_per_step") is not None and each.get("fits") is not False), key=lambda each: each["seconds_per_step"])
         for each in rows[:5]:
-            choices = ", ".join(f"{key} {value}" for key, value in each["choices"].items() if not isinstance(value, (dict, list)))
+            choices = ", ".join(f"{key} = {value}" for key, value in each["choices"].items() if (key, value) not in _usual)
             lines.append(f"  {each['seconds_per_step'] * 1e3:9.2f} ms  {_size(each['memory_bytes']):>9}  {choices}")
         return "\n".join(lines + ["", self["text"].rstrip()])
 

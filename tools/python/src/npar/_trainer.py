@@ -37,26 +37,27 @@ class StepResult:
     skipped: bool
     valid_tokens: Optional[int]
     losses: Dict[str, float]
-    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)
+    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)  # positions behind each named loss
     evaluation: Optional["Evaluation"] = None
     checkpoint: Optional[str] = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """The loss over data that the training does not see. `data`: the JSON of `npar eval --json`, if npar read the data from files."""
+    """The measures over data that the training does not see. `data`: the JSON of `npar eval --json`.
 
-    loss: float
-    losses: Dict[str, float]
-    samples: int
+    loss        None of a model without a loss
+    perplexity  of a model that predicts tokens, else None
+    losses, metrics  the named ones, each None where it is undefined
+    samples     None if npar read a stream of tokens
+    """
+
+    loss: Optional[float]
+    perplexity: Optional[float]
+    losses: Dict[str, Optional[float]]
+    metrics: Dict[str, Optional[float]]
+    samples: Optional[int]
     data: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-
-    @property
-    def perplexity(self) -> float:
-        """exp(loss), of a model that predicts tokens."""
-        import math
-
-        return math.exp(self.loss)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,32 +242,25 @@ class Trainer:
             options["program"] = self._evaluation_program(program)._native
             with Listener(progress) as listener:
                 report = json.loads(self._native.evaluate(options, listener))
-            return Evaluation(report["loss"], report.get("losses", {}), report.get("samples", 0), report)
+            return _evaluation_of(report, report.get("samples"))
         return self._evaluate_batches(data, program)
 
     def _evaluate_batches(self, loader, program) -> Evaluation:
         forward = self._evaluation_program(program)
-        if self._evaluator is None or self._evaluator.program is not forward:
-            self._evaluator = Trainer(forward, job=self._job)
+        evaluator, self._evaluator = self._evaluator, None  # stays away if this fails in the middle
+        if evaluator is None or evaluator.program is not forward:
+            evaluator = Trainer(forward, job=self._job)
         for name in forward.parameters:
-            self._evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
-        rows = next(iter(forward.inputs.values())).shape[0]
-        total, weight, batches, losses = 0.0, 0.0, 0, {}
+            evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
+        batches = 0
         for batch in loader:
-            result = self._evaluator.step(batch)
-            count = rows if result.valid_tokens is None else result.valid_tokens
+            evaluator.step(batch)
             batches += 1
-            total += result.loss * count if count else 0.0
-            weight += count
-            for name, value in result.losses.items():
-                counted = result.counted.get(name)
-                counted = rows if counted is None else counted
-                sums = losses.setdefault(name, [0.0, 0.0])
-                sums[0] += value * counted if counted else 0.0
-                sums[1] += counted
-        if not weight:
-            raise InputError("evaluate: the loader gave no batch with a target that counts")
-        return Evaluation(total / weight, {name: sums[0] / sums[1] for name, sums in losses.items() if sums[1]}, rows * batches)
+        if not batches:
+            raise InputError("evaluate: the loader gave no batch: an iterator can be used once, so pass a list or a loader")
+        report = json.loads(evaluator._native.evaluated())
+        self._evaluator = evaluator
+        return _evaluation_of(report, batches * next(iter(forward.inputs.values())).shape[0])
 
     def generate(
         self, prompt: Union[str, Iterable[int]], count: int = 100, *, tokenizer=None, temperature: float = 0.0, top_k: int = 0, top_p: float = 0.0,
@@ -415,6 +409,10 @@ class Trainer:
 
     def __repr__(self) -> str:
         return f"<npar.Trainer of {self.program._line()}; {self.steps} steps done>"
+
+
+def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
+    return Evaluation(report.get("loss"), report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
 
 
 def _given(**options) -> Dict[str, Any]:

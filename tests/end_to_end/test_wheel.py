@@ -1,0 +1,160 @@
+"""The wheel: built from the build folder, audited, installed into fresh environments, and used with NumPy, PyTorch and Triton around it."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+from driver import BUILD, LONG, ROOT, SANITIZED, block
+
+HELLO = block(ROOT / "README.md", "npar")
+# Two steps; with `about` None what is imported besides NumPy is nothing.
+USE = """
+import sys
+before, after = sys.argv[1].split(","), sys.argv[2].split(",")
+for name in filter(None, before):
+    __import__(name)
+import npar, numpy as np
+p = npar.compile(open("hello.npar").read(), plan="two_by_two")
+x = np.arange(512).reshape(16, 32) % 256
+t = npar.Trainer(p)
+losses = [t.step(tokens=x, targets=x[::-1]).loss for _ in range(2)]
+for name in filter(None, after):
+    __import__(name)
+q = npar.compile(open("hello.npar").read(), plan="none")   # with another LLVM in the process
+one = npar.Trainer(q)
+losses += [one.step(tokens=x, targets=x[::-1]).loss]
+w = np.from_dlpack(one.view("head.bias"))
+if "torch" in before + after:
+    import torch
+    view = torch.from_dlpack(one.view("head.weight"))
+    assert view.dtype == torch.float32 and view.shape == (256, 256) and view.data_ptr() == np.asarray(one.view("head.weight")).ctypes.data
+    tokens = torch.from_numpy(x.copy())
+    assert one.step(tokens=tokens.to(torch.int32).t().contiguous().t(), targets=tokens.flip(0).to(torch.uint8)).loss < losses[0]
+    t["head.weight"] = torch.nn.Parameter(torch.ones(256, 256, dtype=torch.bfloat16))
+    assert (t["head.weight"] == 1).all()
+    half = npar.Trainer(npar.compile(open("hello.npar").read().replace("micro 4", "micro 4  compute bf16"), plan="two_by_two"))
+    piece = half.pieces("head.weight")[0]
+    if piece.dtype == "bfloat16":
+        assert torch.from_dlpack(piece).dtype == torch.bfloat16
+    state = {"a": torch.arange(3, dtype=torch.int16), "b": torch.get_rng_state()}
+    from npar._loader import state_of, text_of
+    back = state_of(text_of(state))
+    assert back["a"].dtype == torch.int16 and (back["b"] == state["b"]).all()
+if "triton" in before + after:
+    assert torch.ones(3).sum() == 3
+print(*losses, w.shape)
+"""
+
+
+def python_with_torch():
+    """An interpreter of this version that has PyTorch: NPAR_TORCH_PYTHON, else this one."""
+    chosen = os.environ.get("NPAR_TORCH_PYTHON") or sys.executable
+    found = subprocess.run([chosen, "-c", "import torch, sys, os; print(*sys.version_info[:2], os.path.dirname(os.path.dirname(torch.__file__)))"], capture_output=True, text=True)
+    return (chosen, *found.stdout.split()) if found.returncode == 0 else None
+
+
+@unittest.skipIf(SANITIZED, "a sanitized library cannot be loaded by Python")
+@unittest.skipUnless(LONG, "NPAR_LONG is not set; in the short form test_python imports the module from the build folder")
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        python = os.environ.get("NPAR_PYTHON") or str(BUILD / "python-tools" / "bin" / "python")
+        lacking = [name for name in ("scikit_build_core", "nanobind", "auditwheel", "abi3audit") if subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode] if os.path.exists(python) else ["python"]
+        if lacking:
+            raise unittest.SkipTest(f"{python} lacks {', '.join(lacking)}: pip install -r tools/python/wheel-requirements.txt")
+        built = subprocess.run([ROOT / "tools" / "wheel"], env={**os.environ, "NPAR_BUILD": str(BUILD), "NPAR_PYTHON": python}, capture_output=True, text=True)
+        print(built.stdout)
+        assert built.returncode == 0, built.stdout + built.stderr
+        cls.said = built.stdout + built.stderr
+        (cls.wheel,) = (BUILD / "wheel").glob("npar-*.whl")
+        folder = tempfile.TemporaryDirectory(prefix="npar-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "hello.npar").write_text(HELLO)
+        cls.python = python
+
+    def fresh(self, *packages):
+        """An environment with the wheel and packages from the index."""
+        place = self.folder / f"env{len(list(self.folder.glob('env*')))}"
+        subprocess.run([self.python, "-m", "venv", place], check=True)
+        own = place / "bin" / "python"
+        done = subprocess.run([own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", self.wheel, *packages], capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest("pip cannot install: " + done.stderr.strip().splitlines()[-1])
+        return own
+
+    def use(self, python, before="", after=""):
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NPAR", "LD_"))}
+        done = subprocess.run([python, "-c", USE, before, after], cwd=self.folder, env=own, capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_what_it_contains(self):
+        names = zipfile.ZipFile(self.wheel).namelist()
+        for name in ("npar/__init__.py", "npar/_native.pyi", "npar/py.typed", "npar/_native.abi3.so", "npar/lib/libnpar.so.0", "npar/lib/libnpar_compiler.so.0",
+                     "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar"):
+            self.assertIn(name, names)
+        self.assertTrue(any("tbb" in name for name in names))
+        (notices,) = [name for name in names if name.endswith("licenses/LICENSES/NOTICES")]
+        self.assertIn("LLVM Exceptions", zipfile.ZipFile(self.wheel).read(notices).decode())
+        self.assertRegex(self.wheel.name, r"npar-[\d.]+-cp310-abi3-manylinux_2_\d+_x86_64\.whl")
+        self.assertLessEqual(self.wheel.stat().st_size, 45_000_000)
+        opened = [name for name in names if re.search(r"lib(cuda|nccl|mpi)", pathlib.PurePath(name).name)]
+        self.assertEqual(opened, [])
+
+    def test_with_numpy_alone(self):
+        python = self.fresh("numpy")
+        losses = [float(each) for each in self.use(python).split()[:3]]
+        self.assertAlmostEqual(losses[0], losses[2], places=5)
+        command = subprocess.run([python.parent / "npar", "inspect", "hello.npar"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(command.returncode, 0, command.stderr)
+        self.assertIn("Hello", command.stdout)
+        folder = subprocess.run([python, "-m", "npar", "--cmake-dir"], capture_output=True, text=True, check=True).stdout.strip()
+        source = self.folder / "cmake"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(user LANGUAGES CXX)\nfind_package(npar REQUIRED COMPONENTS Compiler)\n"
+                                               "add_executable(page page.cpp)\ntarget_link_libraries(page PRIVATE npar::npar)\n")
+        (source / "page.cpp").write_text(block(ROOT / "tools" / "EMBED.md", "cpp"))
+        for command in (["cmake", "-S", source, "-B", source / "build", f"-Dnpar_DIR={folder}"], ["cmake", "--build", source / "build"]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = subprocess.run([source / "build" / "page"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 100)
+
+    def test_without_numpy(self):
+        python = self.fresh()
+        script = ("import npar, array; t = npar.Trainer(npar.compile('hello.npar', plan='none')); x = memoryview(bytes(512)).cast('B', (16, 32));"
+                  "print(t.step(tokens=x, targets=x).loss, t['head.weight'])")
+        done = subprocess.run([python, "-c", script], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("npar.View of 'head.weight': float32[256, 256]", done.stdout)
+
+    def test_with_torch_and_triton(self):
+        found = python_with_torch()
+        if not found:
+            self.skipTest("no PyTorch: set NPAR_TORCH_PYTHON to a Python that has it")
+        python = self.fresh()
+        here = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=True).stdout.split()
+        if here != list(found[1:3]):
+            self.skipTest(f"PyTorch is installed for Python {'.'.join(found[1:3])}, and the environment has {'.'.join(here)}")
+        (place,) = (python.parent.parent / "lib").glob("python*/site-packages")
+        (place / "torch.pth").write_text(found[3] + "\n")
+        cases = [("torch", ""), ("", "torch")]
+        if subprocess.run([python, "-c", "import triton"], capture_output=True).returncode == 0:
+            cases += [("torch,triton", ""), ("", "torch,triton")]
+        else:
+            print("triton is not installed: not tested")
+        for before, after in cases:
+            with self.subTest(before=before, after=after):
+                losses = [float(each) for each in self.use(python, before, after).split()[:3]]
+                self.assertAlmostEqual(losses[0], losses[2], places=5)
+
+
+if __name__ == "__main__":
+    unittest.main()
