@@ -57,8 +57,8 @@ Result<std::shared_ptr<LauncherJob>> LauncherJob::join(double timeoutSeconds, en
   if (std::shared_ptr<LauncherJob> job = joined.lock())
     return job;
   TRY(engine::Launch launch, engine::findLaunch(variable));
-  if (!launch.remark.empty())
-    observer.remark(launch.remark);
+  if (!launch.incomplete.empty())
+    return Status::badInput(launch.incomplete);
   if (launch.isAlone())
     return std::shared_ptr<LauncherJob>();
   if (launch.mpi != "tcp")
