@@ -124,10 +124,11 @@ TEST(Plan, FindsAScheduleOfTheCommandLineFromTheWorkingFolder) {
 TEST(Plan, LocatesWhatIsWrongInAScheduleFile) {
   Result r = planned("\"mine.csv\"", "0F0,0F1,0B1,0B0\n1F0,1B0,1F1,1B1\n");
   EXPECT_FALSE(r.program);
-  EXPECT_NE(r.messages.find("mine.csv:1:13: error: '0B0' comes after '0B1': gradients must accumulate in ascending order of micro-batches\n"
-                            "   0F0,0F1,0B1,0B0\n"
-                            "               ^~~\n"),
-            std::string::npos)
+  EXPECT_NE(
+      r.messages.find("mine.csv:1:13: error: '0B0' comes after '0B1': gradients must accumulate in ascending order of micro-batches [M11]\n"
+                      "   0F0,0F1,0B1,0B0\n"
+                      "               ^~~\n"),
+      std::string::npos)
       << r.messages;
   EXPECT_NE(r.messages.find(":2:79: note: the plan takes its schedule from this file"), std::string::npos) << r.messages;
   for (const std::string &csv : {std::string(17 << 20, 'x'), std::string("\0\1\2", 3), std::string()})
