@@ -1,5 +1,5 @@
-// The compiled part of {fmt}. Debian packages it only as a shared library, whose name changes with each release of Debian. npar compiles the same
-// code from the headers instead, so that its programs and libraries run on later releases too.
+// The compiled part of {fmt}. Debian packages it only as a shared library, whose name changes with each release of Debian. npar compiles
+// the same code from the headers instead, so that its programs and libraries run on later releases too.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -37,7 +37,8 @@ std::string textOf(const std::vector<Finding> &findings, size_t problems) {
                 .left(finding.check, 12)
                 .text(finding.text + (finding.fix.empty() ? "" : ": " + finding.fix))
                 .str();
-  return text + (problems == 0 ? "no problems\n" : fmt::format("{} problem{}: see the lines with 'fix'\n", problems, problems == 1 ? "" : "s"));
+  return text +
+         (problems == 0 ? "no problems\n" : fmt::format("{} problem{}: see the lines with 'fix'\n", problems, problems == 1 ? "" : "s"));
 }
 
 } // namespace

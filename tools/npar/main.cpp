@@ -117,7 +117,8 @@ ExitCode drive(int argc, char **argv) {
   if (ExitCode code = refuseLineBreaks(argc, argv); code != ExitCode::Good)
     return code;
   CLI::App driver(introduction, "npar");
-  driver.footer("Help of one command: npar train --help\nCompletion in bash, zsh or fish: npar completion --help\n\n" + std::string(exitCodeText));
+  driver.footer("Help of one command: npar train --help\nCompletion in bash, zsh or fish: npar completion --help\n\n" +
+                std::string(exitCodeText));
   driver.formatter(std::make_shared<FirstLines>());
   driver.require_subcommand(0, 1);
   driver.allow_extras();

@@ -46,7 +46,9 @@ std::string programNamed(const std::string &name) {
 
 } // namespace
 
-std::string mpiexecOf(const MpiModule &module) { return isProgram(module.mpiexec) ? module.mpiexec : programNamed("mpiexec." + module.name); }
+std::string mpiexecOf(const MpiModule &module) {
+  return isProgram(module.mpiexec) ? module.mpiexec : programNamed("mpiexec." + module.name);
+}
 
 std::vector<MpiModule> mpiModules() {
   std::vector<MpiModule> modules;

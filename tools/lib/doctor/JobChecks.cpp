@@ -46,7 +46,8 @@ Finding checkClock(const Surroundings &surroundings) {
   const std::string name = "clock", fix = "run timedatectl set-ntp true, or ask who runs this machine";
   int64_t now = surroundings.seconds();
   if (now < earliest)
-    return {name, Health::Problem, fmt::format("it says {:%Y-%m-%d}, which is before npar existed", fmt::gmtime(static_cast<std::time_t>(now))), fix};
+    return {name, Health::Problem,
+            fmt::format("it says {:%Y-%m-%d}, which is before npar existed", fmt::gmtime(static_cast<std::time_t>(now))), fix};
   std::string date = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(now)));
   std::optional<ClockState> state = surroundings.clock();
   if (!state)
@@ -54,8 +55,10 @@ Finding checkClock(const Surroundings &surroundings) {
   if (!state->synchronized)
     return {name, Health::Note, date + ", not synchronized: times in logs of several hosts cannot be compared", fix};
   if (state->largestError > largestClockError)
-    return {name, Health::Note, fmt::format("{}, synchronized within {:.1f} s only: times in logs of several hosts cannot be compared", date, state->largestError),
-            fix};
+    return {
+        name, Health::Note,
+        fmt::format("{}, synchronized within {:.1f} s only: times in logs of several hosts cannot be compared", date, state->largestError),
+        fix};
   return {name, Health::Ok, date + ", synchronized", ""};
 }
 
@@ -88,7 +91,8 @@ Finding checkSecret(const Surroundings &surroundings) {
   if (!key.ok())
     return {name, Health::Problem, key.status().message(), ""};
   if (!*key)
-    return {name, Health::Note, "not set; only jobs over TCP on several hosts need one", fmt::format("{}, the same on every host", engine::secretLine)};
+    return {name, Health::Note, "not set; only jobs over TCP on several hosts need one",
+            fmt::format("{}, the same on every host", engine::secretLine)};
   const char *file = surroundings.variable("NPAR_JOB_SECRET_FILE");
   return {name, Health::Ok, file && *file ? "set by NPAR_JOB_SECRET_FILE" : "set by NPAR_JOB_SECRET", ""};
 }

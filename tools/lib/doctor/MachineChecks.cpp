@@ -46,14 +46,16 @@ Finding checkProcessor(const Surroundings &surroundings, const devices::Processo
   }
   std::string name = processor.name.empty() ? "unknown processor" : processor.name;
   if (level == "x86-64")
-    return {"processor", Health::Problem, fmt::format("{}: it lacks {}", name, lacking), "use a processor of class x86-64-v2 (2009 or later)"};
+    return {"processor", Health::Problem, fmt::format("{}: it lacks {}", name, lacking),
+            "use a processor of class x86-64-v2 (2009 or later)"};
   const char *most = surroundings.variable("NPAR_INSTRUCTIONS");
   engine::Result<engine::InstructionSet> used = engine::bestInstructionSet(most);
   if (!used.ok())
     return {"processor", Health::Problem, used.status().message(), "unset NPAR_INSTRUCTIONS"};
   std::string text = fmt::format("{}, class {}; products use {}", name, level, engine::wordOf(*used));
   if (most && *most && *used != engine::availableInstructionSets().back())
-    return {"processor", Health::Note, fmt::format("{}, as NPAR_INSTRUCTIONS={} asks", text, most), "unset NPAR_INSTRUCTIONS for full speed"};
+    return {"processor", Health::Note, fmt::format("{}, as NPAR_INSTRUCTIONS={} asks", text, most),
+            "unset NPAR_INSTRUCTIONS for full speed"};
   return {"processor", Health::Ok, text, ""};
 }
 
@@ -64,7 +66,8 @@ Finding checkMemory(const Surroundings &surroundings, const devices::ProcessorFa
   std::string text = fmt::format("{} free ({}) of {}", humanBytes(static_cast<double>(memory.bytes)), memory.limit,
                                  humanBytes(static_cast<double>(processor.memory)));
   if (memory.bytes < leastMemory)
-    return {"memory", Health::Problem, text, fmt::format("end other programs or raise the limit: compiling a small model takes up to {}", humanBytes(leastMemory))};
+    return {"memory", Health::Problem, text,
+            fmt::format("end other programs or raise the limit: compiling a small model takes up to {}", humanBytes(leastMemory))};
   return {"memory", Health::Ok, text, ""};
 }
 

@@ -23,7 +23,8 @@ template <typename Entries, typename LineOf> std::string lines(const Entries &en
 
 std::string bashScript(const CompletionTable &table) {
   auto wordsOf = [](const Next &next) { return fmt::format("    \"{}\") words=\"{}\" ;;", next.path, fmt::join(next.words, " ")); };
-  return fmt::format(R"(# Completion of npar's command lines in bash: source <(npar completion)
+  return fmt::format(
+      R"(# Completion of npar's command lines in bash: source <(npar completion)
 _npar() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} path=npar words i
   [[ $word == '=' ]] && word=
@@ -40,13 +41,14 @@ _npar() {{
 }}
 complete -o filenames -F _npar npar
 )",
-                     lines(table.steps, [](const Step &step) { return fmt::format("      \"{} {}\") path=\"{}\" ;;", step.path, step.word, step.leads); }),
-                     lines(table.next, wordsOf), lines(table.values, wordsOf));
+      lines(table.steps, [](const Step &step) { return fmt::format("      \"{} {}\") path=\"{}\" ;;", step.path, step.word, step.leads); }),
+      lines(table.next, wordsOf), lines(table.values, wordsOf));
 }
 
 std::string zshScript(const CompletionTable &table) {
   auto wordsOf = [](const Next &next) { return fmt::format("    \"{}\") next=({}) ;;", next.path, fmt::join(next.words, " ")); };
-  return fmt::format(R"(#compdef npar
+  return fmt::format(
+      R"(#compdef npar
 # Completion of npar's command lines in zsh: source <(npar completion zsh)
 _npar() {{
   local at=npar before=${{words[CURRENT - 1]}} i
@@ -72,15 +74,14 @@ else
   compdef _npar npar
 fi
 )",
-                     lines(table.steps, [](const Step &step) { return fmt::format("      \"{} {}\") at=\"{}\" ;;", step.path, step.word, step.leads); }),
-                     lines(table.next, wordsOf), lines(table.values, wordsOf));
+      lines(table.steps, [](const Step &step) { return fmt::format("      \"{} {}\") at=\"{}\" ;;", step.path, step.word, step.leads); }),
+      lines(table.next, wordsOf), lines(table.values, wordsOf));
 }
 
 std::string fishScript(const CompletionTable &table) {
-  auto wordsOf = [](const Next &next) {
-    return fmt::format("    case \"{}\"\n      set next {}", next.path, fmt::join(next.words, " "));
-  };
-  return fmt::format(R"(# Completion of npar's command lines in fish: npar completion fish | source
+  auto wordsOf = [](const Next &next) { return fmt::format("    case \"{}\"\n      set next {}", next.path, fmt::join(next.words, " ")); };
+  return fmt::format(
+      R"(# Completion of npar's command lines in fish: npar completion fish | source
 function __npar_next
   set -l at npar
   set -l before
@@ -106,10 +107,9 @@ function __npar_next
 end
 complete -c npar -a '(__npar_next)'
 )",
-                     lines(table.steps, [](const Step &step) {
-                       return fmt::format("      case \"{} {}\"\n        set at \"{}\"", step.path, step.word, step.leads);
-                     }),
-                     lines(table.next, wordsOf), lines(table.values, wordsOf));
+      lines(table.steps,
+            [](const Step &step) { return fmt::format("      case \"{} {}\"\n        set at \"{}\"", step.path, step.word, step.leads); }),
+      lines(table.next, wordsOf), lines(table.values, wordsOf));
 }
 
 } // namespace npar::driver

@@ -70,7 +70,8 @@ std::string optionsOf(const CLI::App &app) {
   auto add = [&](const CLI::Option *option, bool isPositional) {
     std::string values = option->get_type_size() != 0 || isPositional ? option->get_type_name() : "";
     page += ".TP\n" + bold(isPositional ? option->get_name(true) : option->get_name(false, true)) +
-            (values.empty() || isPositional ? "" : " \\fI" + breakable(plain(values)) + "\\fR") + "\n" + plain(option->get_description()) + "\n";
+            (values.empty() || isPositional ? "" : " \\fI" + breakable(plain(values)) + "\\fR") + "\n" + plain(option->get_description()) +
+            "\n";
   };
   for (const CLI::Option *option : app.get_options([](const CLI::Option *each) { return each->get_positional(); }))
     add(option, true);
