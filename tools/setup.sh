@@ -44,7 +44,8 @@ parallel_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
-# The Python module needs nanobind, which Debian 12 does not have. Without a network the module is not built, and its tests say so.
+# Installs nanobind, which the Python module needs and Debian 12 does not have. Without a network the module is not built, and its tests
+# are skipped with that reason.
 python_tools() {
   local place=$build/python-tools list=$root/tools/python/requirements.txt
   [ ! -e "$place/bin/python" ] || return 0

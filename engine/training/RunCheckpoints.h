@@ -56,7 +56,7 @@ public:
   /// Keeps the files of the tokenizer with which texts are read, in place of one from the folder of the weights. Call it after `keepModel`.
   void keepTokenizer(const std::string &path);
 
-  /// Keeps small files of whoever embeds npar in the checkpoints. Call it after `keepModel`.
+  /// Stores small files of a host program in the checkpoints. Call it after `keepModel`.
   void keepFiles(const std::vector<std::pair<std::string, std::string>> &files);
   /// Keeps settings that the run has chosen by trying in the checkpoints from now on.
   void keepTuned(std::vector<std::string> settings) { tuned = std::move(settings); }

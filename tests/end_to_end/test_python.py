@@ -24,7 +24,7 @@ def interpreter():
     if SANITIZED:
         return None, "a sanitized library cannot be loaded by Python"
     if not (PACKAGE / "_native.abi3.so").exists():
-        return None, "the Python module is not built: cmake says what it lacks, and tools/test installs it"
+        return None, "the Python module is not built: cmake lists the missing packages, and tools/test installs them"
     return (PACKAGE / "interpreter").read_text().strip(), ""
 
 
@@ -387,6 +387,7 @@ if "end" in sys.argv:
         """All Python blocks of the page, one after the other."""
         blocks = re.findall(r"^```python\n(.*?)^```", (FOLDER / "README.md").read_text(), flags=re.M | re.S)
         self.assertGreater(len(blocks), 5)
+        self.assertEqual(block(FOLDER / "README.md", "npar"), HELLO)
         (self.folder / "book.txt").write_text(HELLO * 50)
         self.python("\n".join(blocks))
 

@@ -31,7 +31,7 @@ bool npar_trainer::hasUsedFolder(const std::string &path) const { return folder 
 namespace npar::api {
 namespace {
 
-/// What distinguishes files of the host from the model's in a checkpoint.
+/// Prefix that distinguishes files of the host from the model's in a checkpoint.
 constexpr const char *hostPrefix = "host.";
 
 /// The files of the host with their names in a checkpoint.

@@ -1,4 +1,4 @@
-// How Python calls npar: without the interpreter's lock, with Python's observers and signals, and with exceptions for errors.
+// Calls npar from Python: without the interpreter's lock, with Python's observers and signals, and with exceptions for errors.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -10,7 +10,7 @@ namespace npar_python {
 
 namespace {
 
-/// What a managed tensor that leaves needs to live.
+/// A managed tensor that is given away, with the memory that it needs.
 template <typename Managed> struct Given {
   Managed managed = {};
   std::vector<int64_t> sizes; ///< shape, then strides
@@ -43,7 +43,7 @@ std::vector<int64_t> rowMajor(const std::vector<int64_t> &shape) {
   return strides;
 }
 
-/// A consumer takes a tensor by renaming its capsule; nobody took one that still has its first name.
+/// A consumer renames the capsule of a tensor that it takes. A capsule with its first name still owns the tensor.
 template <typename Managed> nb::object capsuleOf(std::unique_ptr<Given<Managed>> given, const char *name) {
   given->managed.context = given.get();
   given->managed.deleter = [](Managed *self) { delete static_cast<Given<Managed> *>(self->context); };

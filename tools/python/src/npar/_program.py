@@ -204,7 +204,7 @@ class Program:
         return Why(rows, self._native.describe(_WHY, _TEXT, {}))
 
     def bytes_per_parameter(self) -> Report:
-        """What each rank stores per parameter."""
+        """The bytes that each rank stores per parameter."""
         data = [{key: each[key] for key in ("ranks", "bytes_per_parameter", "parameter_shares")} for each in self._data(_BYTES)["classes"]]
         return Report(self._native.describe(_BYTES, _TEXT, {}), data)
 

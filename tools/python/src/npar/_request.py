@@ -1,4 +1,4 @@
-"""What to compile: recognizes texts, files, folders and library models, and keeps the request for other uses of the same model."""
+"""The model of a call: recognizes texts, files, folders and library models, and keeps the request for other uses of the same model."""
 
 import os
 import pathlib

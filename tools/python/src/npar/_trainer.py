@@ -37,7 +37,7 @@ class StepResult:
     skipped: bool
     valid_tokens: Optional[int]
     losses: Dict[str, float]
-    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)  # positions behind each named loss
+    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)  # positions of each named loss
     evaluation: Optional["Evaluation"] = None
     checkpoint: Optional[str] = None
 
