@@ -25,7 +25,8 @@ SECONDS, SECONDS_OF_CHECK = 20, 300  # of processor time, for others may share t
 MEMORY = 4 << 30  # address space
 
 # So that an accepted mutant is verified in a moment. A word after `=` in the head of a model.
-SMALL = {"vocab": 37, "context": 8, "length": 8, "width": 16, "heads": 4, "kv_heads": 2, "mlp": 24, "inner": 24, "depth": 2, "batch": 8}
+SMALL = {"vocab": 37, "context": 8, "length": 8, "sources": 8, "width": 16, "heads": 4, "kv_heads": 2, "head_dim": 4, "rotated": 2, "mlp": 24, "inner": 24, "dense_mlp": 24,
+         "shared_mlp": 24, "experts": 16, "latent": 8, "plain": 4, "value": 4, "turn": 4, "depth": 2, "first": 8, "second": 8, "size": 32, "classes": 10, "batch": 8}  # fmt: skip
 NUMBERS = ["0", "1", "2", "3", "-1", "1.5", "0.0", "2147483647", "2147483648", "9223372036854775807", "9223372036854775808", "1e308", "1e-320", "1e999"]
 TOKEN = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d[\w.]*|->|<=|>=|==|!=|#[^\n]*|[^\s\w]')
 WORDS = set("import layer model config train plan param axis input loss repeat under forward split store mesh micro compute keep recompute bucket "
@@ -43,7 +44,7 @@ def kind(word):
 
 def small(text):
     """The text at a small size: the numbers in the head of its model, and the batch."""
-    head = lambda match: re.sub(r"\b(\w+) = \d+\b", lambda one: f"{one[1]} = {SMALL.get(one[1], one[0].split()[-1])}", match[0])  # noqa: E731
+    head = lambda match: re.sub(r"\b(\w+) = \d+\b(?!\.)", lambda one: f"{one[1]} = {SMALL.get(one[1], one[0].split()[-1])}", match[0])  # noqa: E731
     text = re.sub(r"^model \w+\([^{]*\{", head, text, flags=re.MULTILINE)
     return re.sub(r"^(\s+batch) \d+$", rf"\1 {SMALL['batch']}", text, flags=re.MULTILINE)
 
