@@ -53,7 +53,7 @@ MlirDiagnostics::MlirDiagnostics(MLIRContext &context, const dsl::Sources &sourc
     if (severity != DiagnosticSeverity::Error && severity != DiagnosticSeverity::Warning)
       return;
     dsl::Location at = toUserText(diagnostic.getLocation(), sources);
-    dsl::Diagnostic &message = severity == DiagnosticSeverity::Error ? diagnostics.error(dsl::codeOf(diagnostic), at, diagnostic.str())
+    dsl::Diagnostic &message = severity == DiagnosticSeverity::Error ? diagnostics.error(codeOf(diagnostic), at, diagnostic.str())
                                                                      : diagnostics.warning(at, diagnostic.str());
     for (mlir::Diagnostic &note : diagnostic.getNotes()) {
       std::string text = note.str();

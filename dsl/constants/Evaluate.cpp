@@ -149,7 +149,7 @@ void Evaluator::require(const ast::Expression &e, std::string message, Scope &sc
     const std::string left = withValues(*e.items[0], scope), right = withValues(*e.items[1], scope);
     message += ": " + left + " " + ast::spelling(e.operators[0]) + " " + right + " does not hold";
   }
-  reporter.fail(Code::L12, e.location, message);
+  reporter.fail(Code::L11, e.location, message);
 }
 
 std::string Evaluator::withValues(const ast::Expression &e, Scope &scope) {

@@ -61,7 +61,7 @@ void RuleCheck::checkNames(const PlanRule &e) {
   }
   for (size_t i = 0; i < e.rule.mesh.size(); ++i)
     if (!findMesh(mesh, e.rule.mesh[i]))
-      reporter.error(Code::M4, e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", meshHelps(mesh, e.rule.mesh[i]));
+      reporter.error(Code::M1, e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", meshHelps(mesh, e.rule.mesh[i]));
 }
 
 void RuleCheck::checkNarrowing(const PlanRule &e) {

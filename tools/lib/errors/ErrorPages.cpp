@@ -19,12 +19,13 @@ bool isCode(const std::string &word) {
 /// tested, which are for people with the sources, are left out.
 void cut(const std::string &text, std::vector<ErrorPage> &pages) {
   std::istringstream lines(text);
-  bool isInside = false, isAboutSources = false;
+  bool isInside = false, isAboutSources = false, isExample = false;
   for (std::string line; std::getline(lines, line);) {
     isAboutSources = line.rfind("Code: ", 0) == 0 || line.rfind("Test: ", 0) == 0 || (isAboutSources && !line.empty());
     if (isAboutSources)
       continue;
-    if (line.rfind('#', 0) == 0) {
+    isExample ^= line.rfind("```", 0) == 0;
+    if (!isExample && line.rfind('#', 0) == 0) {
       std::string heading = line.substr(std::min(line.find_first_not_of("# "), line.size()));
       size_t end = heading.find(':');
       std::string code = heading.substr(0, end);
