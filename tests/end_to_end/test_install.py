@@ -7,8 +7,9 @@ import unittest
 
 from driver import BUILD, DriverTest, SMALL, settings
 
-# Libraries that every machine must have: the C library and its loader.
-C_LIBRARY = r"(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread)\.so"
+# Libraries that every machine must have: the C and C++ libraries and their loader, and how new they must be.
+OF_THE_HOST = r"(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)\.so"
+NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 30)}
 
 
 class InstallTest(DriverTest):
@@ -27,10 +28,17 @@ class InstallTest(DriverTest):
         self.assertEqual(result.returncode, 0, result.stderr[-2000:])
         return result.stdout
 
-    def test_every_library_but_the_c_library_is_in_the_folder(self):
+    def test_every_library_but_those_of_the_host_is_in_the_folder(self):
         listing = subprocess.run([shutil.which("ldd"), self.driver], capture_output=True, text=True, check=True, env=self.bare).stdout
-        outside = [line for line in listing.splitlines() if str(self.place) not in line and not re.search(C_LIBRARY, line)]
+        outside = [line for line in listing.splitlines() if str(self.place) not in line and not re.search(OF_THE_HOST, line)]
         self.assertEqual(outside, [])
+
+    def test_the_libraries_of_the_host_can_be_older_than_here(self):
+        for path in [self.driver, *self.place.rglob("lib*.so*")]:
+            listing = subprocess.run(["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True).stdout
+            for library, newest in NEWEST.items():
+                needed = [tuple(map(int, version.split("."))) for version in re.findall(rf"@{library}_([0-9.]+)", listing)]
+                self.assertLessEqual(max(needed, default=(0,)), newest, f"{path.name}: {library}")
 
     def test_the_program_is_small_and_llvm_is_there_once(self):
         self.assertLess(self.driver.stat().st_size, 100_000)

@@ -49,6 +49,21 @@ TEST_F(PrivateFolderTest, MakesWhatIsMissingForItsUserAlone) {
   EXPECT_NE(opened->read("a", 3).status().message().find("has 4 bytes, more than the 3 that may be read"), std::string::npos);
 }
 
+TEST_F(PrivateFolderTest, FindMakesNothing) {
+  auto missing = files::PrivateFolder::find(root, "kernels");
+  ASSERT_TRUE(missing.ok()) << missing.status().message();
+  EXPECT_FALSE(missing->has_value());
+  EXPECT_FALSE(fs::exists(root));
+  ASSERT_TRUE(files::PrivateFolder::open(root).ok());
+  EXPECT_FALSE(files::PrivateFolder::find(root, "kernels")->has_value());
+  ASSERT_TRUE(files::PrivateFolder::open(root, "kernels").ok());
+  auto found = files::PrivateFolder::find(root, "kernels");
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ((*found)->name(), root + "/kernels");
+  ASSERT_EQ(::chmod(root.c_str(), 0777), 0);
+  EXPECT_EQ(files::PrivateFolder::find(root, "kernels").status().code(), engine::Code::CheckFailed);
+}
+
 TEST_F(PrivateFolderTest, EachFolderFromTheRootOnIsLookedAt) {
   ASSERT_TRUE(files::PrivateFolder::open(root, "kernels").ok());
   ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
