@@ -32,7 +32,7 @@ PYTHON, LACKING = interpreter()
 slow = unittest.skipUnless(LONG, "NPAR_LONG is not set")
 HELLO = block(ROOT / "README.md", "npar")
 BEGIN = """
-import logging, os, signal, sys, threading
+import logging, os, signal, sys, threading, time
 import numpy as np
 import npar
 hello = open("hello.npar").read()
