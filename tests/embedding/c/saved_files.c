@@ -15,15 +15,19 @@ int main(void) {
   files[0].value = str("{\"position\": 32}");
   OK(npar_trainer_save_with(one, str("run"), &options, &error));
   CHECK(fopen("run/step-1/manifest.json", "r") == NULL);
+  step(one);
+  files[0].value = str("{\"position\": 48}");
+  options.keep = 2;
+  OK(npar_trainer_save_with(one, str("run"), &options, &error));
 
   npar_trainer *two = trainerOf(program);
   npar_buffer *content = NULL;
   OK(npar_trainer_saved_file(two, str("data.json"), &content, &error));
   CHECK(content == NULL);
   OK(npar_trainer_resume(two, str("run"), &error));
-  CHECK(npar_trainer_steps(two) == 2);
+  CHECK(npar_trainer_steps(two) == 3);
   OK(npar_trainer_saved_file(two, str("data.json"), &content, &error));
-  CHECK(has(npar_buffer_data(content), "32"));
+  CHECK(has(npar_buffer_data(content), "48"));
   npar_buffer_free(content);
   OK(npar_trainer_saved_file(two, str("state"), &content, &error));
   CHECK(npar_buffer_data(content).len == 3 && memcmp(npar_buffer_data(content).ptr, "a\0b", 3) == 0);
@@ -31,11 +35,15 @@ int main(void) {
   OK(npar_trainer_saved_file(two, str("other"), &content, &error));
   CHECK(content == NULL);
 
-  /* Another content under the same name is found by its hash. */
-  FILE *file = fopen("run/step-2/model/host.data.json", "r+b");
+  /* Another content under the same name is found by its hash, and the checkpoint before is taken. */
+  FILE *file = fopen("run/step-3/model/host.data.json", "r+b");
   CHECK(file != NULL && fputc('x', file) == 'x' && fclose(file) == 0);
   npar_trainer *three = trainerOf(program);
-  FAILS(NPAR_BAD_INPUT, "damaged", npar_trainer_resume(three, str("run"), &error));
+  OK(npar_trainer_resume(three, str("run"), &error));
+  CHECK(npar_trainer_steps(three) == 2);
+  OK(npar_trainer_saved_file(three, str("data.json"), &content, &error));
+  CHECK(has(npar_buffer_data(content), "32"));
+  npar_buffer_free(content);
 
   files[1].key = str("data.json");
   FAILS(NPAR_USAGE, "given twice", npar_trainer_save_with(one, str("run"), &options, &error));
