@@ -44,6 +44,9 @@ int main(void) {
   OK(npar_trainer_saved_file(three, str("data.json"), &content, &error));
   CHECK(has(npar_buffer_data(content), "32"));
   npar_buffer_free(content);
+  file = fopen("run/step-2/model/host.data.json", "r+b"); /* no checkpoint is whole: the damage of the newest is the answer */
+  CHECK(file != NULL && fputc('x', file) == 'x' && fclose(file) == 0);
+  FAILS(NPAR_BAD_INPUT, "step-3", npar_trainer_resume(three, str("run"), &error));
 
   files[1].key = str("data.json");
   FAILS(NPAR_USAGE, "given twice", npar_trainer_save_with(one, str("run"), &options, &error));

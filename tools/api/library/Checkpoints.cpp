@@ -87,8 +87,12 @@ Result<engine::NewestCheckpoint> newestOf(npar_trainer &trainer, const std::stri
 /// Continues from a checkpoint of the folder: the newest whose bytes are as they were written.
 Status resume(npar_trainer &trainer, const std::string &folder) {
   uint64_t below = UINT64_MAX;
+  Status damage; // of the newest checkpoint
   while (true) {
-    TRY(engine::NewestCheckpoint newest, newestOf(trainer, folder, below));
+    Result<engine::NewestCheckpoint> found = newestOf(trainer, folder, below);
+    if (!found.ok())
+      return damage.ok() ? found.status() : damage;
+    engine::NewestCheckpoint newest = std::move(*found);
     for (const engine::SkippedCheckpoint &each : newest.skipped)
       trainer.observer.remark("'" + each.path + "' is skipped: " + each.why);
     const engine::Manifest &manifest = newest.store->manifest();
@@ -104,6 +108,8 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
         files.ok() ? engine::resumeFrom(trainer.session(), trainer.root(), *newest.store, &damaged) : files.status();
     if (!remarks.ok() && damaged) {
       trainer.observer.remark("'" + newest.store->folder() + "' is skipped: " + remarks.status().message());
+      if (damage.ok())
+        damage = remarks.status();
       below = manifest.step;
       continue;
     }
