@@ -1,4 +1,4 @@
-// Where lines end, how far they are indented, and the space between two tokens.
+// Decides where lines end, how far they are indented, and the space between two tokens.
 #include "dsl/format/Lines.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ private:
   bool isComment(size_t i) const { return tokens[i].part == Part::Comment; }
   bool is(size_t i, const char *text) const { return !isComment(i) && tokens[i].text == text; }
 
-  /// Tells whether braces after `else` hold another `if` and stand beside it, as `} else { if c {` and `} }`: they indent nothing.
+  /// Tells whether braces after `else` hold another `if` and share its lines, as `} else { if c {` and `} }`: they indent nothing.
   bool isChain(size_t begin, size_t end) const {
     return begin > 0 && is(begin - 1, "else") && is(begin + 1, "if") && tokens[begin + 1].line == tokens[begin].line && is(end - 1, "}") &&
            tokens[end - 1].line == tokens[end].line;
@@ -72,7 +72,7 @@ private:
     if (isComment(i))
       return breaks;
     if ((is(i, "{") || (is(i, "else") && is(i - 1, "}") && wide[i - 1])) && tokens[i].part != Part::Item)
-      return false; // a brace and `else` stand on the line of what they belong to
+      return false; // a brace and `else` share the line of their statement
     if ((is(i - 1, "{") && wide[i - 1]) || (is(i, "}") && wide[i]))
       return true;
     return breaks;

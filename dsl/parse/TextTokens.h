@@ -8,7 +8,7 @@
 namespace npar::dsl {
 
 struct TextToken {
-  /// What the grammar makes of a token, as far as it decides about the space around it.
+  /// The part of a token in the grammar, as far as it decides about the space around it.
   enum class Part {
     Plain,
     Item,  ///< the first token of a statement, a rule, a setting ...

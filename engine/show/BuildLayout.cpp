@@ -38,7 +38,7 @@ template <typename Cut, typename Visit> void eachSplit(const Cut &cut, Visit vis
   }
 }
 
-/// What a variable stores of a parameter; empty for anything else.
+/// The kind of value that a variable stores of a parameter; empty for anything else.
 std::string partOfParameter(const Variable &variable) {
   return variable.kind() == VariableKind::Parameter || variable.of() >= 0 ? storedAs(variable) : "";
 }

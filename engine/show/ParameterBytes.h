@@ -16,7 +16,7 @@ struct ParameterBytes {
   double perParameter; ///< bytes over all parameters of the model
 };
 
-/// What a variable counts for: "parameters", "gradients", or the slot of a state; empty if it is not state of the model.
+/// The column in which a variable counts: "parameters", "gradients", or the slot of a state; empty if it is not state of the model.
 std::string storedAs(const program::Variable &variable);
 
 /// Lists the state of a rank of the class: parameters, gradients, then the optimizer's slots in the order of the program.

@@ -159,7 +159,7 @@ TEST(Format, Columns) {
             "plan p {\n    store {\n        optimizer -> dp if a\n        gradients -> dp, ep if b\n    }\n}\n");
 }
 
-// A column goes on behind lines without it, and continued lines move with the bracket that they belong to.
+// A column continues after lines without it, and continued lines move with the bracket that they belong to.
 TEST(Format, ColumnsAcrossOtherLines) {
   EXPECT_EQ(formatted("data d for M {\n text \"a.csv\"\n   x     = f(1,\n 2),\n   label = g(3)\n training:     flip\n drop last\n "
                       "evaluation:   crop\n}\n"),

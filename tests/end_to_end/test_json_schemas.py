@@ -166,7 +166,7 @@ UNSEEN = {
     "verify": {"one_rank_too"},
     "verify-all": {"again", "output"},
     "verify-pairs": {"again", "output"},
-    **dict.fromkeys(("error", "machine-measure", "program-hosts", "program-inputs", "program-mesh", "program-parameters")),
+    **dict.fromkeys(("error", "library", "machine-measure", "program-hosts", "program-inputs", "program-mesh", "program-parameters")),
 }
 
 

@@ -58,7 +58,7 @@ class ComponentsTest(unittest.TestCase):
 class ManualTest(DriverTest):
     def test_every_command_has_a_page(self):
         self.npar("manual", "-o", "man1")
-        commands = set(re.findall(r"(?m)^  (\w+) {2,}", self.npar("--help").output.split("Train:\n")[1].split("Help of")[0]))
+        commands = set(re.findall(r"(?m)^  ([\w-]+) {2,}", self.npar("--help").output.split("Train:\n")[1].split("Help of")[0]))
         self.assertGreater(len(commands), 18)
         self.assertEqual({path.name for path in (self.folder / "man1").iterdir()}, {"npar.1", *(f"npar-{name}.1" for name in commands)})
         page = (self.folder / "man1" / "npar-checkpoint.1").read_text()

@@ -19,7 +19,7 @@ struct MpiModule {
 std::vector<MpiModule> mpiModules();
 
 /// The mpiexec of the MPI installation that the module was built with, else one on PATH with the MPI in its name, as Debian has it; empty
-/// if there is none.
+/// if it does not exist.
 std::string mpiexecOf(const MpiModule &module);
 
 /// Loads the module and returns how to open its transport. BadInput when npar was built without it, or when its library is not on this

@@ -16,7 +16,7 @@ struct ErrorPage {
 /// All pages, ordered by letter and number.
 const std::vector<ErrorPage> &errorPages();
 
-/// The page of a code, whose letter may be small; null if there is none.
+/// The page of a code, whose letter may be small; null: no page.
 const ErrorPage *findErrorPage(const std::string &code);
 
 } // namespace npar::errors
