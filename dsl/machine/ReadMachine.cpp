@@ -314,7 +314,7 @@ std::optional<Machine> loadMachine(const std::string &path, const std::vector<st
     if (!readText(path, index, path, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
       return std::nullopt;
     return DeclarationReader(path, librarySearch, sources, diagnostics).readOnly(index);
-  } catch (const Abort &) { // too many errors to go on
+  } catch (const Abort &) { // too many errors to continue
   }
   return std::nullopt;
 }

@@ -82,7 +82,7 @@ class AgreedTest(DriverTest):
                 self.assertIn("'run/step-2' (step 2, ", error)
 
     def test_a_shared_folder_steps_back_in_all_processes(self):
-        """A damaged newest checkpoint, found by its bytes in one process: both go on from the one before."""
+        """A damaged newest checkpoint, found by its bytes in one process: both continue from the one before."""
         self.npar("run", *MODEL, "--random-data", "--steps", 4, "--checkpoint-every", 2, "--checkpoint", "0/run", "--quiet")
         os.symlink(self.folder / "0/run", self.folder / "1/run")
         for file in checkpoint_files.manifest(self.folder / "0/run/step-4")["files"]:

@@ -21,7 +21,7 @@ RUN = BUILD / "bin" / "npar_run_sessions"
 FAIL = BUILD / "lib" / "npar_failing_calls.so"
 MODEL = {**SMALL, "depth": 2}
 
-# Each must go on bit for bit.
+# Each must continue bit for bit.
 PLANS = {
     "one": ["--plan", "none"],
     "three_d": settings(mesh(dp=2, pp=2, tp=2)),

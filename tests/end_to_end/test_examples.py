@@ -61,7 +61,7 @@ FOLLOWED = {
 
 
 def whole_lines(text):
-    """Lines that end in a backslash go on."""
+    """Lines that end in a backslash continue."""
     return re.sub(r"\\\n\s*", "", text).splitlines()
 
 

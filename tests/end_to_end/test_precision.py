@@ -131,7 +131,7 @@ class PrecisionTest(DriverTest):
             self.assertEqual(len({runs[pp, steps][0] for pp in (1, 2, 4)}), 1)
 
     def test_overflow_on_one_rank_alone(self):
-        """Only one data-parallel rank has targets at first, so that only its gradients overflow: both skip, and go on together."""
+        """Only one data-parallel rank has targets at first, so that only its gradients overflow: both skip, and continue together."""
         rows, length, steps, alone = SMALL["batch"], SMALL["length"], 28, 22
         for rank in sample([0, 1], 1):
             part = [int(row // (rows // 2) == rank) for row in range(rows) for _ in range(length)]

@@ -28,7 +28,7 @@ public:
   Checkpoints(Sessions &sessions, std::shared_ptr<const program::LoadedProgram> program, engine::CheckpointOptions options, int64_t every)
       : sessions(sessions), program(std::move(program)), options(std::move(options)), every(every) {}
 
-  /// Sets `first` to the step to go on with.
+  /// Sets `first` to the step to continue with.
   engine::Status open(int64_t &first) {
     writers.resize(sessions.sessions.size());
     engine::Status status = together([&](size_t i) {

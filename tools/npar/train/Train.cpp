@@ -410,7 +410,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
       return fail(clocks.status());
     training.clocks = std::move(*clocks);
   }
-  trainer.trainUpTo(clock.steps()); // opening a damaged checkpoint can have changed the step to go on from
+  trainer.trainUpTo(clock.steps()); // opening a damaged checkpoint can have changed the step to continue from
   if (Status status = job.agree(tuning.steps.setRun(**session, clock.length())); !status.ok())
     return fail(status);
   job.phase(""); // reports know the current step of a training

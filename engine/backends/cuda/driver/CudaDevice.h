@@ -59,7 +59,7 @@ public:
   /// error.
   Status upload(const void *source, uint64_t bytes, const std::string &what, DevicePointer &to) const;
   void release(DevicePointer memory) const { driver.call().memFree(memory); }
-  /// Page-locked memory of the host's, which copies that go on after the call may use.
+  /// Page-locked memory of the host's, which copies may use after the call.
   Result<void *> allocatePinned(uint64_t bytes, const std::string &what) const;
   void releasePinned(void *memory) const { driver.call().memFreeHost(memory); }
   /// Bytes of the device's memory that are free.
