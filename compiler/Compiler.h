@@ -35,7 +35,7 @@ struct CompileOptions {
   std::vector<std::string> targets;
   /// Nodes of the model, in ascending order, whose results are not rounded to the 16-bit type of the plan; `npar verify` measures them.
   std::vector<int> unrounded;
-  /// Gets the layouts of the forward pass's values, also if a later phase fails; null: not needed.
+  /// Gets the layouts of the forward pass's values, also if a later phase fails; may be null.
   std::vector<PlacedValue> *placed = nullptr;
   /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;

@@ -6,7 +6,7 @@
 
 namespace npar::compiler {
 
-/// The place in the user's text that a location stands for; line 0: it is not in a text.
+/// The place in the user's text that a location stands for; line 0 if the location has no file.
 dsl::Location toUserText(mlir::Location location, const dsl::Sources &sources);
 
 /// While it lives, every error and warning of the context goes to `diagnostics`, at the place in the user's text that the operation

@@ -43,7 +43,7 @@ struct FrontendOptions {
   /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), a machine without
   /// figures of float64 has those of float32, and an evaluation may have nothing to evaluate.
   bool damped = false;
-  std::vector<NamedValue> *values = nullptr; ///< gets the meanings of the model's names, also if there are errors; null: not needed
+  std::vector<NamedValue> *values = nullptr; ///< gets the meanings of the model's names, also if there are errors; may be null
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. No input crashes it; it throws only what the standard

@@ -1,4 +1,4 @@
-// What a name of a text stands for once the model is elaborated, for editors.
+// Values of the names in a model's text, which elaboration reports to editors.
 #pragma once
 
 #include "dsl/Program.h"

@@ -10,7 +10,7 @@ namespace npar::dsl {
 std::vector<std::string> planWords();
 std::vector<std::string> trainWords();
 
-/// An operation of models with its arguments as a text writes them: "layer_norm(x, over, epsilon = 1e-05)"; `[axis]` may be left out.
+/// An operation of models with its arguments as a text writes them: "layer_norm(x, over, epsilon = 1e-05)"; `[axis]` is optional.
 struct OperationSignature {
   std::string name, text;
   std::vector<std::string> arguments;

@@ -55,7 +55,7 @@ protected:
 private:
   enum class Body { Model, Repeat, Layer, Forward };
 
-  /// Reports the meaning of a name to the caller that wants it; `atPath`: of the layer whose text has it.
+  /// Adds what a name stands for to `values`; `atPath`: path of the layer whose text has it.
   void note(const std::string &name, const Value &value, Location at, const std::string &atPath);
   void note(const Scope &scope, const std::string &atPath);
   /// Checks that the model has what the purpose requires.

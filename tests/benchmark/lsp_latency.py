@@ -26,7 +26,7 @@ def percentile(times, share):
 
 
 def typed(client, name, text, every, times):
-    """Types a text behind its beginning, which is empty."""
+    """Types a text into an empty document."""
     uri = client.open(name, "", wait=False)
     position = [0, 0]
     version = 1

@@ -382,6 +382,52 @@ class LifeTest(LspTest):
         self.assertEqual(table.returncode, 0, table.stdout)
 
 
+try:
+    from lsprotocol import converters, types
+except ImportError:
+    types = None
+
+
+@unittest.skipUnless(types, "lsprotocol is not installed (pip install pytest-lsp), whose types describe every message of the protocol")
+class ProtocolTypesTest(LspTest):
+    def test_answers_have_the_types_of_the_protocol(self):
+        """By types that are generated from the specification. They refuse unknown kinds and missing members."""
+        converter, client = converters.get_converter(), self.client()
+        seen = []
+
+        def checked(message):
+            if message and message.get("method") == "textDocument/publishDiagnostics":
+                seen.append(converter.structure(message, types.PublishDiagnosticsNotification))
+            take(message)
+
+        take, client.take = client.take, checked
+        converter.structure({"jsonrpc": "2.0", "id": 1, "result": client.initialized}, types.InitializeResponse)
+        text = HELLO.replace("hidden, vocab -> tp", "hiden, vocab -> tp")
+        uri = client.open("hello.npar", text)
+        client.open("twice.npar", HELLO + "\nplan two for Hello { mesh dp = 2 micro 4 split { batch -> dp } }\n")
+        document = {"textDocument": {"uri": uri}}
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": text.count("\n"), "character": 0}}
+        for method, params in (
+            ("hover", {"position": {"line": 4, "character": 10}}),
+            ("hover", {"position": {"line": 19, "character": 9}}),
+            ("definition", {"position": {"line": 9, "character": 15}}),
+            ("references", {"position": {"line": 9, "character": 15}, "context": {"includeDeclaration": True}}),
+            ("documentHighlight", {"position": {"line": 9, "character": 15}}),
+            ("completion", {"position": {"line": 9, "character": 8}}),
+            ("documentSymbol", {}),
+            ("inlayHint", {"range": whole}),
+            ("formatting", {"options": {"tabSize": 4, "insertSpaces": True}}),
+            ("codeAction", {"range": whole, "context": {"diagnostics": []}}),
+        ):
+            with self.subTest(method):
+                result = client.request("textDocument/" + method, {**document, **params})
+                _, response, _, _ = types.METHOD_TO_TYPES["textDocument/" + method]
+                answer = converter.structure({"jsonrpc": "2.0", "id": 1, "result": result}, response)
+                if method not in ("inlayHint", "formatting"):
+                    self.assertTrue(answer.result)
+        self.assertTrue(any(one.params.diagnostics for one in seen))
+
+
 @unittest.skipUnless(LONG, "long: starts an editor")
 @unittest.skipUnless(shutil.which("nvim"), "Neovim is not installed (apt-get install neovim)")
 class NeovimTest(DriverTest):

@@ -1,4 +1,4 @@
-// What front end and compiler say of a text: the slow half of the server's knowledge, made by a thread of its own.
+// Runs the front end and the compiler on a text. This is the slow half of the server's work, in a thread of its own.
 #pragma once
 
 #include "compiler/PlacedValues.h"

@@ -1,4 +1,4 @@
-// What can be written at a place: names in scope, and the words that the block around it allows.
+// Lists the names in scope at a place, and the words that the block around it allows.
 #pragma once
 
 #include "tools/lib/lsp/Workspace.h"

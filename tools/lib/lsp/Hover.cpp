@@ -97,7 +97,7 @@ private:
       result += fmt::format("- and {} more\n", lines.size() - mostLines);
   }
 
-  /// "under plan `two`", where there are several.
+  /// " under plan `two`"; empty if all choices have the same plan.
   std::string under(const Elaborated &choice) const {
     bool several = std::any_of(choices.begin(), choices.end(), [&](const auto &one) { return one->choice.plan != choice.choice.plan; });
     return choice.choice.plan == "none" ? " without a plan" : several ? fmt::format(" under plan `{}`", choice.choice.plan) : "";
@@ -301,7 +301,7 @@ private:
 
   void ofParameter(const Place &symbol) {
     declared(symbol, symbol->kind == SymbolKind::State ? "state" : "parameter");
-    std::vector<std::pair<std::string, size_t>> texts; // of blocks that are alike together, with their number
+    std::vector<std::pair<std::string, size_t>> texts; // equal texts are counted
     for (const ElaboratedPointer &choice : choices)
       for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
         if (value->kind != dsl::NamedValue::Kind::Parameter)
@@ -466,7 +466,7 @@ private:
     add(drawn.empty() ? fmt::format("`{}`", name) : codeBlock(drawn, "text"));
   }
 
-  /// What the rule of a plan in this line does, whatever word of it is meant.
+  /// Adds the collectives that a rule of the plan causes, for every word of its line.
   void ofRule() {
     TextPointer now = workspace.text(path);
     if (inPlan.empty() || !now)

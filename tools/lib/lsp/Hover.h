@@ -1,4 +1,4 @@
-// What an editor shows about the word under the pointer.
+// Writes the text that an editor shows for the word under the pointer.
 #pragma once
 
 #include "tools/lib/lsp/Facts.h"
@@ -19,7 +19,7 @@ struct Meaning {
   ByteRange at;                 ///< in the current text
   Place symbol;                 ///< none for words of the language
   std::optional<Reference> use; ///< nothing at a definition
-  ByteRange definition;         ///< in the symbol's text: the one of its definitions that is meant
+  ByteRange definition;         ///< the assignment that is meant, in the symbol's text
 };
 std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset);
 

@@ -1,4 +1,4 @@
-// What the names of one text mean: its declarations, and each use with the declaration that it means.
+// Lists the declarations of a text, and the uses of names with the declarations that they mean.
 #pragma once
 
 #include "dsl/Ast.h"
@@ -45,7 +45,7 @@ struct Symbol {
   std::vector<ByteRange> definitions; ///< in order; a value may be assigned several times
 };
 
-/// What a use means if no symbol of its text is meant.
+/// The kind of thing that a use of a name means.
 enum class Want {
   Symbol,    ///< Reference::symbol
   Callee,    ///< a layer, or an operation
@@ -69,7 +69,6 @@ struct Reference {
   std::string of;
 };
 
-/// The lines of a plan that do something: rules of `split`, of `store`, and others, by the number of their line (from 1).
 struct TextIndex {
   TextPointer text;
   std::vector<Symbol> symbols;

@@ -53,7 +53,7 @@ public:
 
   /// The index of the last text without errors of that path; null if there was none, or no such text.
   IndexPointer index(const std::string &path);
-  /// The path of an imported text; empty if there is none.
+  /// The path of an imported text; empty if npar does not find it.
   std::string imported(const std::string &path, const std::string &name) const;
   /// The texts that one sees: itself and all it imports, nearest first.
   std::vector<std::pair<std::string, IndexPointer>> reach(const std::string &path);
@@ -64,7 +64,7 @@ public:
   Place resolve(const std::string &path, const IndexPointer &index, const Reference &reference);
   /// The declaration of a kind with this name that a text sees. Optimizers of the standard library need no import.
   Place find(const std::string &path, SymbolKind kind, const std::string &name);
-  /// What a layer of the standard library is called by which text, for completion: {name, text to import}.
+  /// Lists the layers of the standard library: {name, text to import}.
   const std::vector<std::pair<std::string, std::string>> &importableLayers();
   /// Reads the library again when it is next asked for.
   void forgetLibrary() { layers.clear(); }

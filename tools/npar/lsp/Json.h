@@ -10,7 +10,7 @@ namespace npar::driver {
 
 namespace json = llvm::json;
 
-/// A member of a member ..., `params.textDocument.uri`; null if there is none.
+/// Follows names of members, such as `textDocument`, `uri`; null if one is missing.
 template <typename... Names> const json::Value *member(const json::Value &value, llvm::StringRef name, Names... further) {
   const json::Object *object = value.getAsObject();
   const json::Value *found = object ? object->get(name) : nullptr;

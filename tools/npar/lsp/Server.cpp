@@ -266,7 +266,7 @@ private:
     worker.ask(std::move(request));
   }
 
-  /// From the worker's thread.
+  /// Called by the worker's thread.
   void take(lsp::Analysis analysis) {
     bool tells = false;
     {
