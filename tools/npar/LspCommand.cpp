@@ -13,8 +13,8 @@ Command addLspCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand("lsp", "serve an editor: errors while you type, what each rule costs, completion\n\n"
                                                "An editor starts it and talks to it on the standard streams (language server protocol\n"
                                                "3.17). tools/EDITORS.md has the settings for editors.\n\n"
-                                               "Example, in Neovim:\n"
-                                               "  vim.lsp.start({ name = \"npar\", cmd = { \"npar\", \"lsp\" } })\n");
+                                               "Example:\n"
+                                               "  npar lsp --stdio\n");
   app->add_flag("--stdio", "talk on the standard streams: the only way, the flag is for editors that pass it");
   app->add_flag("--delimited", *delimited, "separate messages by lines `// -----`, and indent answers: to try the server by hand");
   return {app, [delimited] {

@@ -52,7 +52,7 @@ public:
   }
   std::string make_subcommand(const CLI::App *app) const override {
     std::string description = app->get_description();
-    return TableRow(2).left(app->get_name(), 12).text(description.substr(0, description.find('\n'))).str();
+    return TableRow(2).left(app->get_name(), 14).text(description.substr(0, description.find('\n'))).str();
   }
 };
 

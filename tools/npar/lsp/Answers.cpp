@@ -1,10 +1,8 @@
 // Converts positions to bytes, asks the library, and converts back.
 #include "tools/npar/lsp/Answers.h"
 
-#if __has_include("dsl/format/Format.h")
-#include "dsl/format/Format.h"
-#endif
 #include "compiler/import/KnownSchedules.h"
+#include "dsl/format/Format.h"
 #include "tools/lib/lsp/Completion.h"
 #include "tools/lib/lsp/Hover.h"
 #include "tools/lib/lsp/Outline.h"
@@ -281,11 +279,9 @@ json::Value answerHints(ServerState &state, const json::Value &parameters) {
 json::Value answerFormatting(ServerState &state, const json::Value &parameters) {
   Spot spot = textOf(state, parameters);
   json::Array edits;
-#if __has_include("dsl/format/Format.h")
   if (std::optional<std::string> text = dsl::format(spot.text->bytes()); text && *text != spot.text->bytes())
     edits.push_back(
         json::Object{{"range", toJson(*spot.text, {0, spot.text->bytes().size()}, state.encoding)}, {"newText", toJson(*text)}});
-#endif
   return edits;
 }
 
