@@ -17,7 +17,7 @@ class RequestFailed(Exception):
 class Client:
     def __init__(self, npar, folder, capabilities=CAPABILITIES, timeout=120, environment=None):
         self.timeout, self.folder = timeout, Path(folder)
-        self.process = subprocess.Popen([str(npar), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment)
+        self.process = subprocess.Popen([str(Path(npar).resolve()), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment)
         self.messages, self.answers = queue.Queue(), {}
         self.diagnostics, self.versions, self.number = {}, {}, 0
         threading.Thread(target=self._read, daemon=True).start()

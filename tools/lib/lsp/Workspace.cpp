@@ -34,6 +34,8 @@ SyntaxReport parseText(const std::string &path, TextPointer text) {
 }
 
 SyntaxReport Workspace::open(const std::string &path, TextPointer text) {
+  if (!isOpen(path))
+    forgetDisk(); // it may be what an import means
   texts[path] = text;
   provided = nullptr;
   SyntaxReport report = parseText(path, text);
@@ -47,6 +49,14 @@ SyntaxReport Workspace::open(const std::string &path, TextPointer text) {
 void Workspace::close(const std::string &path) {
   texts.erase(path);
   provided = nullptr;
+  forgetDisk();
+}
+
+void Workspace::forgetDisk() {
+  layers.clear();
+  resolved.clear();
+  for (auto &[path, entry] : known)
+    entry.looked = {};
 }
 
 TextPointer Workspace::text(const std::string &path) const {
@@ -63,11 +73,14 @@ dsl::TextsPointer Workspace::provider() const {
 IndexPointer Workspace::index(const std::string &path) {
   if (isOpen(path))
     return known[path].index;
+  if (auto before = known.find(path); before != known.end() && isFresh(before->second.looked))
+    return before->second.index;
   std::string why;
   std::optional<std::string> bytes = provider()->read(path, dsl::maximumText, why);
   if (!bytes)
     return nullptr;
   Known &entry = known[path];
+  entry.looked = Clock::now();
   if (!entry.text || entry.text->bytes() != *bytes) {
     entry.text = std::make_shared<const Text>(std::move(*bytes));
     if (IndexPointer fresh = parseText(path, entry.text).index)
@@ -77,13 +90,19 @@ IndexPointer Workspace::index(const std::string &path) {
 }
 
 std::string Workspace::imported(const std::string &path, const std::string &name) const {
+  auto before = resolved.find({path, name});
+  if (before != resolved.end() && isFresh(before->second.looked))
+    return before->second.path;
   std::string found = dsl::Library::resolve(*provider(), search, path, name);
-  if (found.empty())
-    return found;
-  for (const auto &[open, text] : texts) // the same text by the path that the editor uses
-    if (provider()->key(open) == provider()->key(found))
-      return open;
-  return plainPath(found);
+  if (!found.empty()) {
+    const std::string key = provider()->key(found);
+    found = plainPath(found);
+    for (const auto &[open, text] : texts) // the same text by the path that the editor uses
+      if (provider()->key(open) == key)
+        found = open;
+  }
+  resolved[{path, name}] = {found, Clock::now()};
+  return found;
 }
 
 std::vector<std::pair<std::string, IndexPointer>> Workspace::reach(const std::string &path) {

@@ -5,6 +5,7 @@
 #include "dsl/SourceProvider.h"
 #include "tools/lib/lsp/TextIndex.h"
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,8 +67,8 @@ public:
   Place find(const std::string &path, SymbolKind kind, const std::string &name);
   /// Lists the layers of the standard library: {name, text to import}.
   const std::vector<std::pair<std::string, std::string>> &importableLayers();
-  /// Reads the library again when it is next asked for.
-  void forgetLibrary() { layers.clear(); }
+  /// Forgets what the disk was like. Otherwise files are looked at again after two seconds, the list of the library's layers never.
+  void forgetDisk();
   /// Names of the library's texts in a folder.
   std::vector<std::string> libraryNames(const std::string &folder) const;
   /// All places where a symbol is named: {path, range}, definitions first.
@@ -81,14 +82,23 @@ private:
   /// The same symbol as another one.
   static bool same(const Place &a, const Place &b) { return a.symbol == b.symbol && a.path == b.path; }
 
+  using Clock = std::chrono::steady_clock;
+  static bool isFresh(Clock::time_point looked) { return Clock::now() - looked < std::chrono::seconds(2); }
+
   struct Known {
     TextPointer text; ///< from which the index was read, or tried to
     IndexPointer index;
+    Clock::time_point looked = {}; ///< at the disk
+  };
+  struct Found {
+    std::string path;
+    Clock::time_point looked;
   };
   std::map<std::string, TextPointer> texts;
-  std::map<std::string, Known> known;                      ///< by path
-  std::vector<std::pair<std::string, std::string>> layers; ///< of the library
-  mutable dsl::TextsPointer provided;                      ///< of the open texts; null: they changed
+  std::map<std::string, Known> known;                                    ///< by path
+  std::vector<std::pair<std::string, std::string>> layers;               ///< of the library
+  mutable std::map<std::pair<std::string, std::string>, Found> resolved; ///< imports by importing path and name
+  mutable dsl::TextsPointer provided;                                    ///< of the open texts; null: they changed
 };
 
 } // namespace npar::lsp

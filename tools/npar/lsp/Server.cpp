@@ -157,7 +157,7 @@ private:
     onNotification("textDocument/didClose", [this](const json::Value &parameters) { close(parameters); });
     onNotification("textDocument/didSave", [](const json::Value &) {});
     onNotification("workspace/didChangeWatchedFiles", [this](const json::Value &) {
-      state.workspace.forgetLibrary();
+      state.workspace.forgetDisk();
       for (const auto &[path, document] : state.documents)
         analyse(path);
     });
