@@ -77,6 +77,7 @@ class DiagnosticsTest(LspTest):
         client.wait()
         (error,) = client.diagnostics[uri]
         self.assertIn("unknown", error["message"])
+        self.assertEqual(error["code"], "L5")  # for npar explain-code
         self.assertEqual(client.versions[uri], 3)
         line, character = place(unknown, "op(table")
         self.assertEqual(error["range"], {"start": {"line": line, "character": character}, "end": {"line": line, "character": character + 2}})
@@ -123,6 +124,20 @@ class DiagnosticsTest(LspTest):
             client.wait()
             (error,) = client.diagnostics[uri]
             self.assertEqual((error["range"]["start"]["character"], error["range"]["end"]["character"]), (character, character + 4))
+
+    def test_formatting_is_that_of_npar_fmt(self):
+        client = self.client()
+        text = HELLO.replace("    micro 4", "  micro    4")
+        uri = client.open("hello.npar", text)
+        options = {"textDocument": {"uri": uri}, "options": {"tabSize": 4, "insertSpaces": True}}
+        (edit,) = client.request("textDocument/formatting", options)
+        (self.folder / "formatted.npar").write_text(text)
+        self.npar("fmt", "formatted.npar")
+        self.assertEqual(edit["newText"], (self.folder / "formatted.npar").read_text())
+        client.change(uri, edit["newText"], 2)
+        self.assertEqual(client.request("textDocument/formatting", options), [])
+        client.change(uri, text + "plan (", 3)
+        self.assertEqual(client.request("textDocument/formatting", options), [], "a text with errors stays as it is")
 
     def test_notes_are_related_places(self):
         client = self.client()

@@ -11,10 +11,6 @@
 namespace npar::driver {
 namespace {
 
-/// The code of a diagnostic, where diagnostics have one.
-template <typename D> auto codeOf(const D &diagnostic, int) -> decltype(diagnostic.code) { return diagnostic.code; }
-template <typename D> std::string codeOf(const D &, long) { return ""; }
-
 /// A diagnostic with the texts that it points into. `root`: the text that takes it if it has no place.
 struct Problem {
   const dsl::Diagnostic *diagnostic = nullptr;
@@ -81,7 +77,7 @@ json::Value problemJson(ServerState &state, const Problem &problem, const lsp::T
                                                                {"range", toJson(*other, *there, state.encoding)}}},
                                      {"message", toJson(part.message)}});
   }
-  std::string code = codeOf(one, 0);
+  const std::string &code = one.code;
   if (!code.empty())
     message += "\n`npar explain-code " + code + "` explains it";
   json::Object object{{"range", toJson(text, range, state.encoding)},
