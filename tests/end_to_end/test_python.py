@@ -293,6 +293,7 @@ else:
     def test_interrupt(self):
         """Ctrl-C ends a compilation and a training on files by KeyboardInterrupt, after which the trainer works."""
         self.python("""
+signal.signal(signal.SIGINT, signal.default_int_handler)   # a background job of a shell ignores it
 def soon(seconds):
     threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begun = time.monotonic()
