@@ -45,7 +45,7 @@ class SweepTest(DriverTest):
 
     def test_what_is_refused_is_a_row(self):
         rows = self.sweep("--over", "mesh.tp=3,1")["rows"]
-        self.assertEqual(rows[0]["refused"], "axis 'head' of size 4 is not divisible by mesh axis 'tp' of size 3")
+        self.assertEqual(rows[0]["refused"], "axis 'head' of size 4 is not divisible by mesh axis 'tp' of size 3 [P8]")
         self.assertNotIn("seconds_per_step", rows[0])
         self.assertIsNone(rows[1]["refused"])
         only = self.npar("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), "--over", "mesh.tp=3", code=1)
