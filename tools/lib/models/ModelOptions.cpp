@@ -45,10 +45,12 @@ std::string standardLibrary() {
   if (path && *path)
     return path;
   std::error_code failed;
-  fs::path installed = files::prefixOfCode(reinterpret_cast<const void *>(&standardLibrary)) / "share/npar/stdlib";
+  const fs::path prefix = files::prefixOfCode(reinterpret_cast<const void *>(&standardLibrary)), installed = prefix / "share/npar/stdlib";
   if (installed.is_absolute() && fs::is_directory(installed, failed))
     return installed.string();
-  return fs::is_directory(NPAR_SOURCE_STDLIB, failed) ? NPAR_SOURCE_STDLIB : dsl::embeddedLibrary;
+  // Installed code never reads the folder that it was built from: on another machine anybody may have made a folder of that name.
+  const bool isBuildTree = (prefix.string() + "/").rfind(NPAR_BUILD_FOLDER "/", 0) == 0;
+  return isBuildTree && fs::is_directory(NPAR_SOURCE_STDLIB, failed) ? NPAR_SOURCE_STDLIB : dsl::embeddedLibrary;
 }
 
 std::vector<std::string> libraryTexts(const std::string &folder) {

@@ -160,7 +160,7 @@ class Trainer:
         steps     steps done at the end, those before included
         evaluate  a loader to evaluate on, every `evaluate_every` steps and at the end: `r.evaluation`
         checkpoint  a folder; a checkpoint is written every `checkpoint_every` steps and at the end. `checkpoint_keep`: how many stay
-        resume    True: continue from the newest checkpoint of the folder, if it has one. The loader continues, too: it needs
+        resume    True: continue from the newest checkpoint of the folder, if it has one; nothing is left to do if that one has all steps. The loader continues, too: it needs
                   `state_dict` and `load_state_dict`, as torchdata's StatefulDataLoader and npar.ArrayLoader have them
 
         A `break` ends the training after the step. Write a checkpoint then with `save`, if you want one.
@@ -173,6 +173,8 @@ class Trainer:
         if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
+        if resume and self.steps == steps:  # a finished script that runs again
+            return iter(())
         if self.steps >= steps:
             raise UsageError(f"run: steps is {steps}, and {self.steps} are done: it must be larger, because it counts those before")
         self._native.set_length(steps, _steps_per_epoch(loader))
