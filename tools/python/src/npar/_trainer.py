@@ -170,6 +170,8 @@ class Trainer:
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
             raise UsageError("run: evaluate_every needs evaluate, a loader")
+        if resume and not (hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")):  # at once, not when the work is done
+            raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
         if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
