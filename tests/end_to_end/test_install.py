@@ -60,6 +60,14 @@ class InstallTest(DriverTest):
         log = self.run_installed("run", "gpt2", *settings(SMALL), "--data", str(self.text_file()), "--tokens", "bytes", "--steps", "2", "--json", "--quiet")
         self.assertIn("parameter_hash", log)
 
+    def test_without_a_folder_the_standard_library_is_the_one_inside(self):
+        """Never the folder that npar was built from, which exists here."""
+        shutil.rmtree(self.place / "share" / "npar" / "stdlib")
+        self.assertIn("99200 parameters", self.run_installed("inspect", "bytes", "mlp"))
+        (self.folder / "wrong.npar").write_text('import "Liner"\nmodel M(w = 2) { axis batch }\n')
+        result = subprocess.run([self.driver, "inspect", "wrong.npar"], capture_output=True, text=True, env=self.bare, cwd=self.folder)
+        self.assertIn("searched: the folder of this file, <stdlib>\n", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -237,6 +237,7 @@ rest = npar.Trainer(p)
 later = list(rest.run(again, steps=12, checkpoint="run", resume=True))
 assert [r.step for r in later] == list(range(7, 12)) and rest.hash() == whole.hash() and again.state_dict()["done"] == 12
 assert [r.loss for r in later] == [r.loss for r in results[7:]]
+assert list(npar.Trainer(p).run(loader(), steps=12, checkpoint="run", resume=True)) == []   # a finished script that runs again
 one = npar.Trainer(npar.compile(hello, plan="none")).resume("run", loader=loader())
 assert one.steps == 12 and np.allclose(one["head.weight"], whole["head.weight"])
 for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
@@ -244,12 +245,13 @@ for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
         next(npar.Trainer(p).run(wrong, steps=3))
     except npar.InputError as error:
         assert what in str(error)
-try:
-    npar.Trainer(p).run([{"tokens": x, "targets": y}], steps=30, checkpoint="run", resume=True)
-except npar.UsageError as error:
-    assert "load_state_dict" in str(error)
-else:
-    raise AssertionError("a loader without a state cannot continue")
+for folder in ("run", "not yet there"):
+    try:
+        npar.Trainer(p).run([{"tokens": x, "targets": y}], steps=30, checkpoint=folder, resume=True)
+    except npar.UsageError as error:
+        assert "load_state_dict" in str(error)
+    else:
+        raise AssertionError("a loader without a state cannot continue")
 from npar._loader import state_of, text_of
 state = {"a": [1, 2.5, None, True, float("inf")], 3: (b"x", np.float32(2)), "rng": rng.bit_generator.state, "big": 2**100, "array": x[::2]}
 back = state_of(text_of(state))
