@@ -4,7 +4,7 @@
 #include "dsl/Nodes.h"
 #include "dsl/Vocabulary.h"
 #include "engine/program/Elements.h"
-#include "tools/lib/lsp/Hover.h"
+#include "tools/lib/lsp/Meaning.h"
 
 #include <algorithm>
 #include <set>

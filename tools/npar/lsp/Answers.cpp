@@ -5,6 +5,7 @@
 #include "dsl/format/Format.h"
 #include "tools/lib/lsp/Completion.h"
 #include "tools/lib/lsp/Hover.h"
+#include "tools/lib/lsp/Meaning.h"
 #include "tools/lib/lsp/Outline.h"
 #include "tools/lib/lsp/Uri.h"
 #include "tools/npar/lsp/Problems.h"
