@@ -198,6 +198,22 @@ else:
     raise AssertionError("an exception of a callback was lost")
 
 t = npar.Trainer(npar.compile(hello))
+for call, kind, what in (
+    (lambda: npar.Trainer(t.program, threads=1.5), TypeError, "'threads' cannot be 1.5 (float)"),
+    (lambda: npar.Trainer(t.program, seed=2**70), TypeError, "'seed' cannot be 1180591620717411303424 (int)"),
+    (lambda: npar.compile(chr(0xdcff) + hello), TypeError, "'text' cannot be"),
+    (lambda: npar.compile(hello, set=3), TypeError, "set has the type int: pass a dictionary of settings"),
+    (lambda: npar.compile(hello, imports=5), TypeError, "imports has the type int"),
+    (lambda: list(t.run([(x, y)], steps=1)), TypeError, "a batch has the type tuple: pass a dictionary of arrays by the names of the inputs: tokens, targets"),
+    (lambda: t.generate("a", 0), npar.UsageError, "count is 0"),
+    (lambda: npar.plan(hello, budget=0), npar.UsageError, "budget is 0"),
+):
+    try:
+        call()
+    except kind as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
 child = os.fork()
 if child == 0:
     try:

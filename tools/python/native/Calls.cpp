@@ -17,6 +17,14 @@ void raise(const npar::Error &error) {
   throw nb::python_error();
 }
 
+void refuseType(const char *name, nb::handle value) {
+  std::string text = nb::cast<std::string>(nb::repr(value).attr("encode")("ascii", "backslashreplace").attr("decode")("ascii"));
+  if (text.size() > 60)
+    text = text.substr(0, 60) + " ...";
+  throw nb::type_error(
+      (std::string("'") + name + "' cannot be " + text + " (" + nb::cast<std::string>(value.type().attr("__name__")) + ")").c_str());
+}
+
 template <typename Body> bool Callbacks::guarded(Body body) {
   nb::gil_scoped_acquire locked;
   try {

@@ -27,6 +27,20 @@ inline void check(const npar::Result<void> &result) {
     raise(result.error());
 }
 
+/// Raises TypeError: an argument has a value of a type that it cannot take, an integer that is too large, or text that is no Unicode.
+[[noreturn]] void refuseType(const char *name, nb::handle value);
+
+/// Sets a member from the dictionary's value of that name, if it has one.
+template <typename T> void take(const nb::dict &given, const char *name, T &member) {
+  if (!given.contains(name))
+    return;
+  nb::object value = given[name];
+  T found{};
+  if (!nb::try_cast(value, found))
+    refuseType(name, value);
+  member = std::move(found);
+}
+
 /// Runs a call of npar without the interpreter's lock, so that other Python threads continue.
 template <typename Call> auto released(Call call) {
   nb::gil_scoped_release unlocked;

@@ -10,12 +10,6 @@ namespace npar_python {
 
 namespace {
 
-/// Sets a member from the dictionary's value of that name, if it has one.
-template <typename T> void take(const nb::dict &given, const char *name, T &member) {
-  if (given.contains(name))
-    member = nb::cast<T>(given[name]);
-}
-
 npar::Request requestOf(const nb::dict &given, Callbacks &callbacks) {
   npar::Request request;
   take(given, "text", request.text), take(given, "file", request.file), take(given, "folder", request.folder);

@@ -18,12 +18,6 @@ namespace {
 /// Any array of Python in the memory of the processor, which stays as long as this object.
 using Lent = nb::ndarray<nb::ro, nb::device::cpu>;
 
-/// Sets a member from the dictionary's value of that name, if it has one.
-template <typename T> void take(const nb::dict &given, const char *name, T &member) {
-  if (given.contains(name))
-    member = nb::cast<T>(given[name]);
-}
-
 [[noreturn]] void refuse(const std::string &name) {
   throw nb::type_error(("'" + name + "' is no array of numbers in the processor's memory that npar can read").c_str());
 }
@@ -98,8 +92,7 @@ public:
     npar::TrainerOptions options;
     take(chosen, "threads", options.threads), take(chosen, "uninitialised", options.uninitialised);
     take(chosen, "job", options.job), take(chosen, "backend", options.backend), take(chosen, "timeout_seconds", options.timeoutSeconds);
-    if (chosen.contains("seed"))
-      options.seed = nb::cast<uint64_t>(chosen["seed"]);
+    take(chosen, "seed", options.seed);
     options.observer = callbacks.observer();
     npar::Result<npar::Trainer> made = released([&] { return npar::Trainer::create(program, options); });
     callbacks.rethrow();

@@ -166,12 +166,14 @@ def plan(
 
     hosts   default: one
     batch   default: the train block's
-    budget  compilations at most; default 52
+    budget  effort, in compilations of a small pipeline; default 52. The fastest plans' neighbours are compiled in addition
     goal    "speed", "memory" or "money"
     jobs    threads; default: the machine's
 
     Other options as for `compile`.
     """
+    if budget is not None and not budget > 0:
+        raise UsageError(f"plan: budget is {budget}, it must be positive")
     if machine is not None:
         options["machine"] = machine
     request = _request_of(model, options)

@@ -1,5 +1,6 @@
 """The model of a call: recognizes texts, files, folders and library models, and keeps the request for other uses of the same model."""
 
+import collections.abc
 import os
 import pathlib
 from typing import Any, Callable, Dict, Mapping, Optional, Union
@@ -16,6 +17,13 @@ def word_of(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return str(value)
+
+
+def mapping_of(value: Any, name: str, content: str) -> Mapping:
+    """The value as a mapping, or TypeError with the argument's name; None is an empty one."""
+    if value is not None and not isinstance(value, collections.abc.Mapping):
+        raise TypeError(f"{name} has the type {type(value).__name__}: pass a dictionary of {content}")
+    return value or {}
 
 
 class Request:
@@ -36,11 +44,11 @@ class Request:
         for key, value in (("plan", plan), ("train", train), ("config", config), ("machine", machine), ("name", name)):
             if value is not None:
                 given[key] = os.fspath(value)
+        mapping_of(set, "set", "settings, such as {'batch': 8}")
         given["settings"] = [(str(key), word_of(value)) for key, value in (set or {}).items()]
         given["targets"] = [targets] if isinstance(targets, str) else list(targets)
         if imports is not None and not callable(imports):
-            texts = dict(imports)
-            imports = texts.get
+            imports = mapping_of(imports, "imports", "texts by the names that other texts import, or a function").get
         return cls(given, imports)
 
     def changed(self, **changes) -> "Request":

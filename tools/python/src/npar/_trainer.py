@@ -14,6 +14,7 @@ from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
+from ._request import mapping_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
@@ -142,7 +143,7 @@ class Trainer:
         Arrays of NumPy, PyTorch and every other library with DLPack; integers of any type if the values are in range.
         """
         self._check_process()
-        arrays = {**(inputs or {}), **named}
+        arrays = {**mapping_of(inputs, "a batch", "arrays by the names of the inputs: " + ", ".join(self.program.inputs)), **named}
         wanted = self.program.inputs
         for name in arrays:
             if name not in wanted:
@@ -277,6 +278,8 @@ class Trainer:
         on_token   called with the id and text of each token
         """
         self._check_process()
+        if count == 0:
+            raise UsageError("generate: count is 0, it must be at least 1")
         if program is None:
             if self._generation is None:
                 self._generation = self.program._compiled_for(2)
