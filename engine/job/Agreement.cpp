@@ -58,4 +58,11 @@ Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::str
   return agreed;
 }
 
+Verdict agreeOnPacked(const std::vector<std::vector<uint8_t>> &gathered, const std::vector<std::string> &names) {
+  std::vector<Verdict> verdicts;
+  for (const std::vector<uint8_t> &each : gathered)
+    verdicts.push_back(unpackVerdict(each));
+  return agreeOn(verdicts, names);
+}
+
 } // namespace npar::job

@@ -23,4 +23,7 @@ Verdict unpackVerdict(const std::vector<uint8_t> &bytes);
 /// that names them, unless process 0 is the only one with errors. `names`: one per process, such as "process 2 on 'b'".
 Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::string> &names);
 
+/// The same for the packed verdicts that all processes have gathered, in their order.
+Verdict agreeOnPacked(const std::vector<std::vector<uint8_t>> &gathered, const std::vector<std::string> &names);
+
 } // namespace npar::job

@@ -99,7 +99,15 @@ Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes) {
 }
 
 std::string nameOf(const std::vector<Introduction> &processes, size_t process) {
-  return fmt::format("process {} on '{}'", process, processes[process].host);
+  return process < processes.size() ? fmt::format("process {} on '{}'", process, processes[process].host)
+                                    : fmt::format("process {}", process);
+}
+
+std::vector<std::string> namesOf(const std::vector<Introduction> &processes, size_t count) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i)
+    names.push_back(nameOf(processes, i));
+  return names;
 }
 
 Status checkAlike(const std::vector<Introduction> &processes) {
@@ -123,6 +131,15 @@ Status checkAlike(const std::vector<Introduction> &processes) {
                                 more, first.host));
   }
   return {};
+}
+
+Result<std::vector<Introduction>> readIntroductions(const std::vector<std::vector<uint8_t>> &gathered) {
+  std::vector<Introduction> all;
+  for (const std::vector<uint8_t> &each : gathered) {
+    TRY(Introduction introduction, unpackIntroduction(each));
+    all.push_back(std::move(introduction));
+  }
+  return all;
 }
 
 program::ProductOrder agreedOrder(const std::vector<Introduction> &processes) {

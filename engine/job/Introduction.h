@@ -23,6 +23,9 @@ engine::Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &byte
 /// process 0 generates the kernels of all processes.
 engine::Status checkAlike(const std::vector<Introduction> &processes);
 
+/// Unpacks the introductions that all processes have gathered, in their order.
+engine::Result<std::vector<Introduction>> readIntroductions(const std::vector<std::vector<uint8_t>> &gathered);
+
 /// The order of products of bf16 that all processes take unless they are asked for one: the fastest of each if it is the same one,
 /// otherwise the portable one.
 program::ProductOrder agreedOrder(const std::vector<Introduction> &processes);
@@ -31,7 +34,9 @@ program::ProductOrder agreedOrder(const std::vector<Introduction> &processes);
 /// use it, rounded down; at least 1.
 int threadsOf(const std::vector<Introduction> &processes, size_t process);
 
-/// "process 2 on 'host'".
+/// "process 2 on 'host'"; "process 2" if it has not introduced itself, as when a process fails before that.
 std::string nameOf(const std::vector<Introduction> &processes, size_t process);
+/// The same for each of `count` processes.
+std::vector<std::string> namesOf(const std::vector<Introduction> &processes, size_t count);
 
 } // namespace npar::job

@@ -94,10 +94,7 @@ Status LauncherJob::introduce() {
     own->arguments.clear(); // a host's arguments may differ from process to process
   TRY(std::vector<std::vector<uint8_t>> all, group->gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>(), timeout));
   TRY_STATUS(own.status());
-  for (const std::vector<uint8_t> &each : all) {
-    TRY(job::Introduction introduction, job::unpackIntroduction(each));
-    introductions.push_back(std::move(introduction));
-  }
+  TRY(introductions, job::readIntroductions(all));
   return job::checkAlike(introductions);
 }
 
@@ -119,13 +116,7 @@ LauncherJob::~LauncherJob() {
 Status LauncherJob::agree(const Status &own) {
   job::Verdict mine{own.code(), own.ok() ? std::vector<std::string>() : std::vector<std::string>{own.message()}};
   TRY(std::vector<std::vector<uint8_t>> all, group->gather(job::pack(mine), forAsLongAsItTakes));
-  std::vector<job::Verdict> verdicts;
-  std::vector<std::string> names;
-  for (const std::vector<uint8_t> &each : all) {
-    verdicts.push_back(job::unpackVerdict(each));
-    names.push_back(nameOf(names.size()));
-  }
-  job::Verdict agreed = job::agreeOn(verdicts, names);
+  job::Verdict agreed = job::agreeOnPacked(all, job::namesOf(introductions, all.size()));
   if (agreed.code == engine::Code::Ok || !own.ok())
     return own;
   return Status(agreed.code, agreed.errors.empty() ? "another process failed" : agreed.errors.front());

@@ -270,12 +270,10 @@ ExitCode Job::introduce() {
     return fail(all.status());
   if (!own.ok())
     return fail(own.status());
-  for (const std::vector<uint8_t> &each : *all) {
-    Result<job::Introduction> introduction = job::unpackIntroduction(each);
-    if (!introduction.ok())
-      return fail(introduction.status());
-    introductions.push_back(std::move(*introduction));
-  }
+  Result<std::vector<job::Introduction>> read = job::readIntroductions(*all);
+  if (!read.ok())
+    return fail(read.status());
+  introductions = std::move(*read);
   Status alike = job::checkAlike(introductions);
   return alike.ok() ? ExitCode::Good : fail(alike);
 }
@@ -303,13 +301,7 @@ ExitCode Job::agree(ExitCode own) {
       printError(text);
     return own == ExitCode::Good ? fail(all.status()) : own;
   }
-  std::vector<job::Verdict> verdicts;
-  std::vector<std::string> names;
-  for (const std::vector<uint8_t> &each : *all) {
-    verdicts.push_back(job::unpackVerdict(each));
-    names.push_back(nameOf(names.size()));
-  }
-  job::Verdict agreed = job::agreeOn(verdicts, names);
+  job::Verdict agreed = job::agreeOnPacked(*all, job::namesOf(introductions, all->size()));
   for (const std::string &text : agreed.errors)
     sayError(text);
   settled = agreed.code != engine::Code::Ok;

@@ -70,9 +70,7 @@ public:
   engine::Result<std::string> decide(const std::function<engine::Result<std::string>()> &make) override;
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
   /// "process 2 on 'b'".
-  std::string nameOf(size_t process) const {
-    return process < introductions.size() ? job::nameOf(introductions, process) : "process " + std::to_string(process);
-  }
+  std::string nameOf(size_t process) const { return job::nameOf(introductions, process); }
   files::FingerprintKind fingerprints() const { return options.fingerprints(); }
 
 private:
