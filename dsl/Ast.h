@@ -217,12 +217,13 @@ struct Rule {
   ExpressionPtr condition;
 };
 
-/// `optimizer -> dp`
+/// `optimizer -> dp`, `optimizer -> host 0.5`, `optimizer -> file "folder"`
 struct StoreRule {
   Location location;
-  std::vector<Name> what, mesh;
+  std::vector<Name> what, mesh; ///< mesh: axes, or a tier
   std::optional<Name> per;
   ExpressionPtr condition;
+  std::optional<Name> folder = std::nullopt, share = std::nullopt; ///< of a tier
 };
 
 /// `recompute block`, `recompute every 2`, `recompute op attention`

@@ -226,6 +226,15 @@ struct Store {
   Location location;
 };
 
+/// Values that are stored outside of the device that uses them: all of them, or the first of each stage up to a share of their bytes.
+struct TierRule {
+  StoreKind what = StoreKind::Optimizer;
+  program::Tier tier = program::Tier::Host;
+  double share = 1;   ///< above 0, at most 1
+  std::string folder; ///< File: where the files are, as the plan writes it
+  Location location;
+};
+
 enum class RecomputeKind { None, Attention, Block, Every, Layers };
 
 /// The word for the kind in diagnostics, settings and attributes: "none", "attention", "block", "every" or "layers".
@@ -271,9 +280,12 @@ struct Plan {
   ProductOrder products = ProductOrder::Fastest; ///< order in which products of bf16 add
   std::vector<Keep> keeps;                       ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
   std::vector<Store> stores;
+  std::vector<TierRule> tiers; ///< at most one for each kind of values
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;
+  bool offload = false; ///< whether blocks keep what their backward needs in the host's memory
+  Location offloadAt;
   double expertBuffer = 0; ///< rows that ranks reserve for experts, as a multiple of those of a balanced load; 0: enough for all
   Location expertBufferAt;
   std::optional<HostOrder> place;

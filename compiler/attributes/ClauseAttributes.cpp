@@ -3,6 +3,7 @@
 
 #include "compiler/attributes/Fields.h"
 #include "compiler/attributes/ModuleAttributes.h"
+#include "engine/program/Words.h"
 
 using namespace mlir;
 
@@ -31,6 +32,34 @@ void setStores(ModuleOp module, ArrayRef<StoreClause> clauses) {
     list.push_back(fields.get());
   }
   stores.set(module, list);
+}
+
+//===- Tiers ----------------------------------------------------------------------------------------------------------------===//
+
+SmallVector<TierClause> getTiers(ModuleOp module) {
+  SmallVector<TierClause> clauses;
+  for (DictionaryAttr each : tiers.get(module)) {
+    FieldReader fields(each);
+    auto tier = program::valueOf<program::Tier>(std::string_view(fields.text("tier")));
+    clauses.push_back({fields.text("what"), *tier, fields.real("share"), fields.has("folder") ? fields.text("folder") : StringRef(),
+                       fields.location("loc")});
+  }
+  return clauses;
+}
+
+void setTiers(ModuleOp module, ArrayRef<TierClause> clauses) {
+  SmallVector<Attribute> list;
+  for (const TierClause &clause : clauses) {
+    FieldWriter fields(module.getContext());
+    fields.addText("what", clause.what);
+    fields.addText("tier", program::wordOf(clause.tier));
+    fields.addReal("share", clause.share);
+    if (!clause.folder.empty())
+      fields.addText("folder", clause.folder);
+    fields.addGiven("loc", clause.loc);
+    list.push_back(fields.get());
+  }
+  tiers.set(module, list);
 }
 
 //===- Recomputation --------------------------------------------------------------------------------------------------------===//

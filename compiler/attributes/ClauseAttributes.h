@@ -2,6 +2,7 @@
 // Texts are views of the attributes, or, for writing, of the caller's strings.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
@@ -19,6 +20,17 @@ struct StoreClause {
 };
 llvm::SmallVector<StoreClause> getStores(mlir::ModuleOp module);
 void setStores(mlir::ModuleOp module, llvm::ArrayRef<StoreClause> clauses);
+
+/// `npar.tiers` = [{what = "optimizer", tier = "host", share = 1.0, folder, loc}]: what is stored outside of the device, and how much of it.
+struct TierClause {
+  llvm::StringRef what; ///< "parameters" or "optimizer"
+  program::Tier tier = program::Tier::Host;
+  double share = 1;
+  llvm::StringRef folder; ///< of files
+  mlir::LocationAttr loc;
+};
+llvm::SmallVector<TierClause> getTiers(mlir::ModuleOp module);
+void setTiers(mlir::ModuleOp module, llvm::ArrayRef<TierClause> clauses);
 
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc}.
 struct RecomputeClause {

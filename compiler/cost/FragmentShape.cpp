@@ -6,6 +6,7 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Tiers.h"
 
 #include <algorithm>
 #include <map>
@@ -64,6 +65,8 @@ struct Maker {
     if (deviations.taskTimes)
       joinMessages(shape);
     shape.seconds = seconds();
+    for (const program::Step *step : *fragment.steps())
+      shape.tiers.push_back(program::tiersOfCopy(rankClass, fragment, *step));
     for (uint32_t place = 0; place < count; ++place)
       if (fragment.steps()->Get(place)->kind() == StepKind::Collective)
         passBeside(shape, place);

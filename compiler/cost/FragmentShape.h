@@ -21,6 +21,7 @@ struct FragmentShape {
   std::vector<uint32_t> chain;                  ///< those that wait for the task before
   std::vector<Message> messages;                ///< by step; unused for computing ones
   std::vector<double> seconds;                  ///< by step; set for computing ones
+  std::vector<std::pair<program::Tier, program::Tier>> tiers; ///< by step: what a copy reads and writes, as Tiers.h says
   std::vector<char> reports;                    ///< by step: whether nothing kept for the next training step depends on it
 };
 

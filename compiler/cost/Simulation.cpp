@@ -109,6 +109,7 @@ private:
   std::vector<uint32_t> unusedMeetings;
   std::map<std::tuple<bool, uint32_t, uint32_t, uint32_t>, uint32_t> gathering;  ///< by whether collective, first class, event, micro-batch
   std::map<std::pair<uint32_t, LinkLevel>, std::pair<uint32_t, uint32_t>> links; ///< resources: sends, receives
+  std::map<std::pair<uint32_t, std::pair<program::Tier, program::Tier>>, uint32_t> tierLinks; ///< resources, by class and direction
   std::map<int64_t, uint32_t> hostCores;
   std::vector<std::pair<uint32_t, uint32_t>> ready;                      ///< class, instance
   std::vector<std::pair<uint32_t, std::pair<uint32_t, uint32_t>>> freed; ///< classes that may compute again, and after what
@@ -215,11 +216,31 @@ private:
       ready.emplace_back(index, instance);
   }
 
+  /// Whether the step is a copy between tiers, which overlaps with what the rank computes.
+  static bool isTierCopy(const FragmentShape &shape, uint32_t place) { return shape.tiers[place].first != shape.tiers[place].second; }
+
+  /// A copy between tiers has no partner.
+  void copyTiers(uint32_t index, uint32_t instance) {
+    Class &one = classes[index];
+    const uint32_t task = taskOf(one, instance), place = instance - one.first[task];
+    const FragmentShape &shape = shapeOf(one, task);
+    auto [link, isNew] = tierLinks.try_emplace({index, shape.tiers[place]}, 0);
+    if (isNew)
+      link->second = activities.addResource(1);
+    change(one, [&] { ++one.communicating; });
+    begins(index, task, stepOf(one, task, place));
+    const uint32_t number = newMeeting();
+    meetings[number].members.emplace_back(index, instance);
+    activities.begin(number, shape.seconds[place], {{link->second, 1}});
+  }
+
   /// Called when the step no longer waits for anything on its own rank.
   void enter(uint32_t index, uint32_t instance) {
     Class &one = classes[index];
     uint32_t task = taskOf(one, instance), place = instance - one.first[task];
     const program::Step &step = stepOf(one, task, place);
+    if (isTierCopy(shapeOf(one, task), place))
+      return copyTiers(index, instance);
     if (computes(step)) {
       one.computing.push(turnOf(one, instance));
       if (!one.busy)
@@ -368,7 +389,7 @@ private:
     const program::Step &step = stepOf(one, task, place);
     one.ends[instance] = activities.now();
     ++one.done;
-    bool isComputing = computes(step);
+    bool isComputing = computes(step) && !isTierCopy(shapeOf(one, task), place);
     if (isComputing) {
       result.classes[index].work[static_cast<size_t>(step.kind())] += activities.now();
       change(one, [&] { one.busy = false; });
@@ -410,7 +431,9 @@ private:
            one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase() == program::Phase::Update;
   }
 
-  std::string wordOfStep(const program::Step &step) const {
+  std::string wordOfStep(const program::Step &step, const std::pair<program::Tier, program::Tier> &tiers) const {
+    if (tiers.first != tiers.second)
+      return std::string("copy from ") + program::wordOf(tiers.first) + " to " + program::wordOf(tiers.second);
     if (step.kind() == StepKind::Collective) {
       const program::Collective &collective = *program.collectives()->Get(step.payload());
       std::string axes;
@@ -435,7 +458,7 @@ private:
     while (at.first != none) {
       const Class &one = classes[at.first];
       uint32_t task = taskOf(one, at.second);
-      std::string word = wordOfStep(stepOf(one, task, at.second - one.first[task]));
+      std::string word = wordOfStep(stepOf(one, task, at.second - one.first[task]), shapeOf(one, task).tiers[at.second - one.first[task]]);
       std::pair<uint32_t, uint32_t> before = one.causes[at.second];
       double from = before.first == none ? 0 : classes[before.first].ends[before.second];
       CriticalPart &part = parts[word];

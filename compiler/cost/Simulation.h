@@ -3,6 +3,8 @@
 //   compute     each rank runs one step at a time: the first in the program's order that waits for nothing
 //   messages    overlap with compute: a message begins when both sides are ready, a collective when all of its members are
 //   links       all that a rank sends over a level at the same time shares that level's bandwidth; so does all that it receives
+//   tiers       copies between a rank's tiers of memory overlap with compute, too; those between the same two in the same direction share a
+//               link
 //   processors  the ranks of a host share its cores: if their steps demand more in total, all slow down in the same proportion
 //
 // All ranks of a class do the same, so the simulation follows one rank per class: time and memory grow with classes x tasks x steps, not

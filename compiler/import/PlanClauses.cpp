@@ -46,6 +46,14 @@ void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {
     attributes::productOrder.set(module, plan.products);
 }
 
+void setTiers(ModuleOp module, const dsl::Plan &plan, Locate location) {
+  SmallVector<attributes::TierClause> tiers;
+  for (const dsl::TierRule &rule : plan.tiers)
+    tiers.push_back({wordOf(rule.what), rule.tier, rule.share, rule.folder, location(rule.location)});
+  if (!tiers.empty())
+    attributes::setTiers(module, tiers);
+}
+
 void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Locate location) {
   if (recompute.kind == dsl::RecomputeKind::None)
     return;
@@ -90,6 +98,7 @@ void setLimits(ModuleOp module, const dsl::Plan &plan, Locate location) {
 
 void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Locate location) {
   setStores(module, plan, location);
+  setTiers(module, plan, location);
   setRecompute(module, plan.recompute, location);
   setPrecision(module, plan, location);
   setLimits(module, plan, location);

@@ -4,7 +4,8 @@
 // task, and a second one for tasks that overlap the one before them), "input" (data, a slot per micro-batch), a box per sent or received
 // value, a stash per fragment that keeps values and set of fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only
 // the backward needs is free before the weight gradients, and in forward-only programs "result" (what a step leaves, a slot per
-// micro-batch).
+// micro-batch). Variables in another tier than the device's are in the region of that tier, "host" or "file", and what copies between
+// tiers make in the host's memory is in "host_scratch".
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -30,7 +31,15 @@ struct ValueModel {
   std::string stash;          ///< kept for later fragments under this name
   std::string unstash;        ///< kept by an earlier fragment under this name
   std::vector<uint32_t> sent; ///< sent by these transfer events
+  program::Tier tier = program::Tier::Device; ///< of scratch and of what is kept; a value that is read from a variable has the variable's
 };
+
+/// Where a step takes time: in the compute chain, or as a copy on a link between two tiers, one for each direction.
+enum class Lane : uint8_t { Compute, ToHost, ToDevice, FromFile, ToFile };
+constexpr size_t laneCount = 5;
+
+/// The lane of a copy between tiers. A copy between a device and a file counts as one of the file.
+Lane laneOfCopy(program::Tier from, program::Tier to);
 
 /// A step over values. `inplace` lists (output, input) that may share storage.
 struct Action {
@@ -42,6 +51,7 @@ struct Action {
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
   double flops = 0, seconds = 0;
   double cores = 1;      ///< the work of how many it does meanwhile
+  Lane lane = Lane::Compute;
   uint32_t order = 0;    ///< position in the order of reads, writes and steps
   bool free = false;     ///< Collective: outside of the compute chain
   uint32_t until = none; ///< Collective: index of the last action that is meant to run meanwhile, so that it keeps its operands until then
@@ -68,6 +78,7 @@ struct VariableModel {
   uint64_t bytes = 0;
   std::unique_ptr<program::PieceT> piece; ///< the offset is filled in
   std::string output;                     ///< name among outputs, for kind Output
+  program::Tier tier = program::Tier::Device;
 };
 
 struct InputModel {

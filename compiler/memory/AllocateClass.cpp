@@ -2,6 +2,8 @@
 #include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
 #include "compiler/memory/LendGradients.h"
+#include "engine/program/Tiers.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 #include <map>
@@ -11,6 +13,7 @@
 namespace npar::memory {
 namespace {
 
+using program::Tier;
 using program::VariableKind;
 
 class ClassAllocator {
@@ -48,13 +51,15 @@ private:
   std::string &error;
   std::unique_ptr<program::RankClassT> result;
   SharedStorage shared;
+  std::vector<uint32_t> pieceRegions; // of result->pieces
   uint64_t staticBytes = 0, inputBytes = 0, scratch = 0;
   std::map<uint32_t, std::vector<uint32_t>> slots; // region -> slot per task
 
   /// Parameters, states, accumulators, outputs, each group together and in the program's order, whatever uses them first: programs that
-  /// have the same of them have them at the same places.
+  /// have the same of them have them at the same places. Each tier has a region of its own.
   void placeVariables() {
     shared.variables.assign(model.variables.size(), 0);
+    shared.variableRegions.assign(model.variables.size(), staticRegion);
     for (const VariableModel &variable : model.variables)
       shared.kinds.push_back(variable.kind);
     std::vector<uint32_t> ordered(model.variables.size());
@@ -66,13 +71,30 @@ private:
         const VariableModel &variable = model.variables[index];
         if (variable.kind != kind)
           continue;
-        shared.variables[index] = staticBytes;
+        uint32_t region = shared.variableRegions[index] = regionOf(variable.tier);
+        constexpr uint64_t block = 4096; // of files, so that no two variables share one
+        uint64_t &bytes = region == staticRegion ? staticBytes : shared.regions[region - firstShared].bytes;
+        if (variable.tier == Tier::File)
+          bytes = (bytes + block - 1) / block * block;
+        shared.variables[index] = bytes;
         result->pieces.push_back(std::make_unique<program::PieceT>(*variable.piece));
-        result->pieces.back()->offset = staticBytes;
+        result->pieces.back()->offset = bytes; // in its region, until the regions have their places
         if (kind == VariableKind::Output)
-          listOutputs(variable, staticBytes);
-        staticBytes += aligned(variable.bytes);
+          listOutputs(variable, bytes);
+        bytes += aligned(variable.bytes);
+        pieceRegions.push_back(region);
       }
+  }
+
+  /// The region of the variables in a tier.
+  uint32_t regionOf(Tier tier) {
+    if (tier == Tier::Device)
+      return staticRegion;
+    auto known = std::find_if(shared.regions.begin(), shared.regions.end(),
+                              [&](const SharedRegion &region) { return region.use == RegionUse::Variables && region.tier == tier; });
+    if (known == shared.regions.end())
+      known = shared.regions.insert(known, {program::wordOf(tier), 0, RegionUse::Variables, tier});
+    return firstShared + static_cast<uint32_t>(known - shared.regions.begin());
   }
 
   void placeInputs() {
@@ -89,7 +111,7 @@ private:
     if (model.results.empty())
       return;
     uint32_t region = firstShared + static_cast<uint32_t>(shared.regions.size());
-    shared.regions.push_back({"result", 0, false, true});
+    shared.regions.push_back({"result", 0, RegionUse::Lasting});
     for (const ResultModel &each : model.results) {
       uint64_t &bytes = shared.regions.back().bytes;
       shared.results.push_back({region, bytes, each.bytes});
@@ -123,7 +145,8 @@ private:
           sent.insert(rootOf(value));
       for (uint32_t value = 0; value < fragment.values.size(); ++value)
         if (const std::string &slot = fragment.values[value].stash; !slot.empty()) {
-          shared.keepers[slot] = "stash_" + fragment.name + users[slot];
+          bool onHost = fragment.values[rootOf(value)].tier == Tier::Host;
+          shared.keepers[slot] = (onHost ? "host_stash_" : "stash_") + fragment.name + users[slot];
           if (sent.count(rootOf(value))) // the message counts as a user, so that no later step reuses the bytes and has to wait for it
             ++shared.users[slot];
         }
@@ -198,14 +221,17 @@ private:
     return instances;
   }
 
-  void addRegion(const std::string &name, uint64_t bytes, uint32_t slotCount) {
+  /// The region begins at the end of those of its tier.
+  void addRegion(const std::string &name, uint64_t bytes, uint32_t slotCount, Tier tier = Tier::Device) {
     result->regions.push_back(std::make_unique<program::RegionT>());
     program::RegionT &region = *result->regions.back();
     region.name = name;
     region.bytes = bytes;
     region.slots = slotCount;
-    region.offset = result->arena_bytes;
-    result->arena_bytes += bytes * slotCount;
+    region.tier = tier;
+    uint64_t &end = tier == Tier::Device ? result->arena_bytes : tier == Tier::Host ? result->host_bytes : result->file_bytes;
+    region.offset = end;
+    end += bytes * slotCount;
   }
 
   /// A slot for each micro-batch.
@@ -217,7 +243,7 @@ private:
   }
 
   /// Slots by colouring the instances' intervals; a slot per task that the instance covers.
-  void addColoured(const std::string &name, uint64_t bytes, uint32_t spare) {
+  void addColoured(const SharedRegion &what, uint32_t spare) {
     uint32_t region = static_cast<uint32_t>(result->regions.size());
     std::vector<uint32_t> micros;
     std::vector<Interval> instances = instancesOf(region, micros);
@@ -230,27 +256,45 @@ private:
       for (int64_t task = instances[i].first; task <= instances[i].last; ++task)
         if (model.tasks[task].micro == micros[i])
           slotOf[task] = assigned[i];
-    addRegion(name, bytes, count);
+    addRegion(what.name, what.bytes, count, what.tier);
   }
 
   /// A task that overlaps the one before it needs scratch of its own.
-  void addScratch() {
+  void addScratch(const std::string &name, uint64_t bytes, Tier tier = Tier::Device) {
     bool isShared = std::any_of(model.tasks.begin(), model.tasks.end(), [](const TaskModel &task) { return task.overlaps; });
     std::vector<uint32_t> &slotOf = slots[static_cast<uint32_t>(result->regions.size())];
     for (const TaskModel &task : model.tasks)
       slotOf.push_back(task.overlaps);
-    addRegion("scratch", scratch, isShared ? 2 : 1);
+    addRegion(name, bytes, isShared ? 2 : 1, tier);
   }
 
   void layOutRegions() {
     addRegion("static", staticBytes, 1);
-    addScratch();
+    addScratch("scratch", scratch);
     addPerMicro("input", inputBytes);
     for (const SharedRegion &region : shared.regions)
-      if (region.lasting)
+      switch (region.use) {
+      case RegionUse::Lasting:
         addPerMicro(region.name, region.bytes);
-      else // a stash that messages are sent from may be what they wait for, too
-        addColoured(region.name, region.bytes, region.box ? options.spareSlots : options.spareSlots / 2);
+        break;
+      case RegionUse::Kept: // a stash that messages are sent from may be what they wait for, too
+        addColoured(region, options.spareSlots / 2);
+        break;
+      case RegionUse::Box:
+        addColoured(region, options.spareSlots);
+        break;
+      case RegionUse::Variables:
+        addRegion(region.name, region.bytes, 1, region.tier);
+        break;
+      case RegionUse::Scratch:
+        addScratch(region.name, region.bytes, region.tier);
+        break;
+      }
+    const program::TierBytes tiers = program::tierBytesOf(*result);
+    for (auto &region : result->regions)
+      region->offset += program::firstOf(tiers, region->tier);
+    for (size_t i = 0; i < result->pieces.size(); ++i)
+      result->pieces[i]->offset += result->regions[pieceRegions[i]]->offset;
   }
 
   void placeTasks() {
@@ -276,10 +320,10 @@ private:
     }
   }
 
-  /// Every byte of the arena counts once: what is no variable is activation.
+  /// Every byte of the arena counts once: what is no variable is activation. Other tiers do not count.
   void countMemory() {
     for (const VariableModel &variable : model.variables) {
-      uint64_t bytes = aligned(variable.bytes);
+      uint64_t bytes = variable.tier == Tier::Device ? aligned(variable.bytes) : 0;
       switch (variable.kind) {
       case VariableKind::Parameter:
         result->parameter_bytes += bytes;

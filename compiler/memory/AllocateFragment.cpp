@@ -1,6 +1,7 @@
 // Lays out what homes ask for, places scratch by live intervals, and writes the steps.
 #include "compiler/memory/Colour.h"
 #include "compiler/memory/Homes.h"
+#include "compiler/memory/StepClock.h"
 
 #include <algorithm>
 
@@ -48,10 +49,10 @@ private:
       place.bytes = storage.bytes;
       switch (storage.home) {
       case Home::Scratch:
-        place.region = scratchRegion;
+        place.region = storage.tier == program::Tier::Device ? uint32_t(scratchRegion) : hostScratch();
         break;
       case Home::Variable:
-        place.region = staticRegion;
+        place.region = shared.variableRegions[storage.index];
         place.offset = shared.variables[storage.index];
         break;
       case Home::Input:
@@ -63,7 +64,7 @@ private:
         break;
       case Home::Stash:
         if (!facts.stash.empty() && place.region == 0) {
-          place.region = stashOf(facts.stash);
+          place.region = stashOf(facts.stash, storage.tier);
           uint64_t &bytes = shared.regions[place.region - firstShared].bytes;
           place.offset = bytes;
           bytes += aligned(storage.bytes);
@@ -81,7 +82,7 @@ private:
       case Home::Reduced:
         if (root[value] == value && bufferOf(value) == value) {
           if (reduced == 0)
-            reduced = addRegion({"reduced_" + model.name, 0, false});
+            reduced = addRegion({"reduced_" + model.name, 0});
           uint64_t &bytes = shared.regions[reduced - firstShared].bytes;
           place.region = reduced;
           place.offset = bytes;
@@ -91,7 +92,7 @@ private:
       case Home::Box: {
         uint32_t event = facts.event != none ? facts.event : facts.sent.empty() ? none : facts.sent.front();
         if (event != none && place.region == 0)
-          place.region = addRegion({(facts.event != none ? "inbox" : "outbox") + std::to_string(event), aligned(storage.bytes), true});
+          place.region = addRegion({(facts.event != none ? "inbox" : "outbox") + std::to_string(event), aligned(storage.bytes), RegionUse::Box});
         break;
       }
       }
@@ -107,10 +108,18 @@ private:
   }
 
   /// The region of the values that this fragment keeps for the same fragments as the one in this slot.
-  uint32_t stashOf(const std::string &slot) {
+  uint32_t stashOf(const std::string &slot, program::Tier tier) {
     const std::string &name = shared.keepers[slot];
     auto found = shared.stashes.find(name);
-    return found != shared.stashes.end() ? found->second : shared.stashes[name] = addRegion({name, 0, false});
+    return found != shared.stashes.end() ? found->second : shared.stashes[name] = addRegion({name, 0, RegionUse::Kept, tier});
+  }
+
+  /// The region of temporaries in the host's memory, which all fragments share.
+  uint32_t hostScratch() {
+    for (uint32_t i = 0; i < shared.regions.size(); ++i)
+      if (shared.regions[i].use == RegionUse::Scratch)
+        return firstShared + i;
+    return addRegion({"host_scratch", 0, RegionUse::Scratch, program::Tier::Host});
   }
 
   /// The order of steps: actions, copies into variables as late as old contents are read, copies that start an accumulation.
@@ -183,6 +192,15 @@ private:
   }
 
   void placeScratch(FragmentMemory &memory) {
+    memory.scratch = placeScratchOf(program::Tier::Device);
+    if (uint64_t bytes = placeScratchOf(program::Tier::Host)) {
+      uint64_t &most = shared.regions[hostScratch() - firstShared].bytes;
+      most = std::max(most, bytes);
+    }
+  }
+
+  /// Returns the bytes that the temporaries of a tier need.
+  uint64_t placeScratchOf(program::Tier tier) {
     std::vector<Interval> intervals;
     std::vector<uint32_t> owners;
     std::vector<uint32_t> intervalOf(model.values.size(), none);
@@ -195,7 +213,7 @@ private:
       uint32_t last = until == none ? index : itemOf[until];
       forEachValue(items[index], [&](uint32_t value) {
         uint32_t owner = bufferOf(value);
-        if (buffers[owner].home != Home::Scratch)
+        if (buffers[owner].home != Home::Scratch || buffers[owner].tier != tier)
           return;
         if (intervalOf[owner] == none) {
           intervalOf[owner] = static_cast<uint32_t>(intervals.size());
@@ -207,9 +225,9 @@ private:
       });
     }
     Placement placement = placeIntervals(intervals);
-    memory.scratch = placement.total;
     for (uint32_t i = 0; i < owners.size(); ++i)
       buffers[owners[i]].place.offset = placement.offsets[i];
+    return placement.total;
   }
 
   void emit(FragmentMemory &memory) {
@@ -218,6 +236,7 @@ private:
     fragment.name = model.name;
     fragment.phase = model.phase;
     fragment.chunk = model.chunk;
+    StepClock clock(model);
     auto addOperand = [&](const ByteRange &place, uint64_t skip) {
       fragment.operands.emplace_back(place.region, 0, place.offset + skip, place.bytes - skip);
     };
@@ -230,10 +249,10 @@ private:
         if (item.copyTo != none)
           addOperand(buffers[bufferOf(item.copyTo)].place, 0);
         else
-          addOperand({staticRegion, shared.variables[item.copyVariable], from.bytes}, 0);
+          addOperand({shared.variableRegions[item.copyVariable], shared.variables[item.copyVariable], from.bytes}, 0);
         double seconds = static_cast<double>(from.bytes) * model.secondsPerByte;
-        fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, memory.seconds, memory.seconds + seconds);
-        memory.seconds += seconds;
+        const StepClock::Span span = clock.chain(seconds);
+        fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, span.begin, span.end);
         continue;
       }
       const Action &action = model.actions[item.action];
@@ -242,15 +261,16 @@ private:
       for (uint32_t output : action.outputs)
         addOperand(buffers[bufferOf(output)].place, 0);
       // Messages are in flight while other steps compute: a received message arrives before its task begins.
-      double begin = memory.seconds, end = begin + action.seconds;
+      StepClock::Span span = {clock.now(), clock.now() + action.seconds};
       if (action.kind == StepKind::Receive)
-        begin = -action.seconds, end = 0;
+        span = {-action.seconds, 0};
       else if (action.kind != StepKind::Send && !action.free)
-        memory.seconds = end;
+        span = clock.time(action);
       fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()),
                                   static_cast<uint16_t>(action.outputs.size()), 0, first, action.payload, 0, 0, action.label, action.flops,
-                                  begin, end);
+                                  span.begin, span.end);
     }
+    memory.seconds = clock.end();
     addDependencies(fragment);
   }
 };

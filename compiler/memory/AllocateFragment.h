@@ -15,17 +15,26 @@ struct ByteRange {
   uint64_t offset = 0, bytes = 0;
 };
 
-/// A box, the values that one fragment keeps for the same later fragments, or results.
+enum class RegionUse {
+  Kept,     ///< the values that one fragment keeps for the same later fragments, or that free collectives make
+  Box,      ///< a message
+  Lasting,  ///< a slot for each micro-batch, whose contents outlast the step
+  Variables,///< of a tier other than the device's
+  Scratch   ///< of the host's memory
+};
+
+/// A region besides the first three.
 struct SharedRegion {
   std::string name;
   uint64_t bytes = 0;
-  bool box = false;
-  bool lasting = false; ///< a slot for each micro-batch, whose contents outlast the step
+  RegionUse use = RegionUse::Kept;
+  program::Tier tier = program::Tier::Device;
 };
 
 /// Storage that the fragments of a class share. Allocating a fragment adds its boxes and the values that it keeps.
 struct SharedStorage {
   std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
+  std::vector<uint32_t> variableRegions;      ///< of the variables
   std::vector<ByteRange> results;             ///< places in their region
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
@@ -37,7 +46,7 @@ struct SharedStorage {
 
 struct FragmentMemory {
   std::unique_ptr<program::FragmentT> fragment;
-  uint64_t scratch = 0; ///< bytes
+  uint64_t scratch = 0; ///< bytes on the device
   double seconds = 0;
 };
 

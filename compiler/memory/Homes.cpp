@@ -62,6 +62,7 @@ void Homes::chooseHomes() {
     Buffer &storage = buffers[root[value]];
     if (root[value] == value) {
       storage.bytes = facts.bytes;
+      storage.tier = facts.tier;
       if (facts.variable != none)
         storage.home = Home::Variable, storage.index = facts.variable;
       else if (facts.input != none)
@@ -196,7 +197,7 @@ void Homes::shareStorage() {
       bool scratch = buffers[from].home == Home::Scratch && (buffers[to].home == Home::Scratch || buffers[to].home == Home::Stash) &&
                      def[root[input]] != none;
       bool kept = buffers[from].home == Home::Unstash && buffers[to].home == Home::Scratch;
-      if (taken[output] || from == to || !(scratch || kept) || buffers[from].bytes != buffers[to].bytes ||
+      if (taken[output] || from == to || !(scratch || kept) || buffers[from].bytes != buffers[to].bytes || buffers[from].tier != buffers[to].tier ||
           !mayOverwrite(input, index, output))
         return;
       // a value computed here has this home because an earlier step already took it over

@@ -19,6 +19,7 @@ public:
     Home home = Home::Scratch;
     uint32_t index = 0; ///< variable, input or result
     uint64_t bytes = 0;
+    program::Tier tier = program::Tier::Device; ///< of scratch and of what is kept
     ByteRange place; ///< filled by AllocateFragment.cpp
   };
   std::vector<uint32_t> root;              ///< value -> the value that it is an alias of

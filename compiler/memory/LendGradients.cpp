@@ -60,7 +60,7 @@ private:
     std::map<std::pair<uint32_t, uint64_t>, uint64_t> bytes; // several slots may be one value
     for (const auto &[name, region] : shared.stashes)
       for (const auto &[slot, place] : shared.kept)
-        if (place.region == region)
+        if (place.region == region && isOnDevice(region))
           bytes[{place.region, place.offset}] = std::max(bytes[{place.region, place.offset}], place.bytes);
     for (const auto &[where, size] : bytes)
       kept.emplace_back().place = {where.first, where.second, size};
@@ -68,6 +68,8 @@ private:
       for (Block &block : *blocks)
         byPlace[{block.place.region, block.place.offset}] = &block;
   }
+
+  bool isOnDevice(uint32_t stash) const { return shared.regions[stash - firstShared].tier == program::Tier::Device; }
 
   /// Whether fragments write the variable before they read it. That the first step which touches it writes all of it is seen by `follow`.
   bool isMadeBeforeRead(uint32_t variable) const {
@@ -164,7 +166,8 @@ private:
     }
     std::map<uint32_t, uint64_t> used; // bytes of each stash
     for (const auto &[name, region] : shared.stashes)
-      used[region] = 0;
+      if (isOnDevice(region))
+        used[region] = 0;
     for (Block &value : kept)
       if (value.moved.bytes == 0) {
         value.moved = {value.place.region, used[value.place.region], value.place.bytes};

@@ -2,6 +2,7 @@
 #include "compiler/memory/Allocate.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace npar::memory {
@@ -17,17 +18,17 @@ public:
     for (auto &rankClass : program.classes)
       for (program::Task &task : rankClass->tasks)
         if (rankClass->fragments[task.fragment()]->phase == program::Phase::Update)
-          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, 0, {}});
+          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, 0, {}, {}});
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t lane = 0; lane < lanes.size(); ++lane)
         while (lanes[lane].times.size() < lanes[lane].fragment->steps.size() && runStep(lane))
           moved = true;
     }
-    for (const Lane &lane : lanes)
+    for (const RankUpdate &lane : lanes)
       if (lane.times.size() < lane.fragment->steps.size())
         return; // the deadlock check words what is wrong
-    for (Lane &lane : lanes)
+    for (RankUpdate &lane : lanes)
       write(lane);
   }
 
@@ -36,7 +37,7 @@ private:
     double begin = 0, end = 0;
   };
   /// The update of one class.
-  struct Lane {
+  struct RankUpdate {
     program::RankClassT *rankClass;
     program::Task *task;
     program::FragmentT *fragment;
@@ -44,6 +45,7 @@ private:
     double network; ///< end of the last free collective
     double end;     ///< end of the last step
     std::vector<Span> times;
+    std::array<double, laneCount> links = {}; ///< end of the last copy on each link between tiers
   };
   /// A collective over stages: when each lane is ready for it.
   struct Meeting {
@@ -52,21 +54,29 @@ private:
   };
 
   program::ProgramT &program;
-  std::vector<Lane> lanes;
+  std::vector<RankUpdate> lanes;
   std::map<uint32_t, Span> messages;    ///< by event
   std::map<uint32_t, Meeting> meetings; ///< by event
+
+  /// The link that a copy between tiers takes.
+  static Lane linkOf(const RankUpdate &lane, const program::Step &step) {
+    if (step.kind() != StepKind::Copy)
+      return Lane::Compute;
+    auto tierOf = [&](uint32_t operand) { return lane.rankClass->regions[lane.fragment->operands[operand].region()]->tier; };
+    return laneOfCopy(tierOf(step.first_operand()), tierOf(step.first_operand() + 1));
+  }
 
   static double secondsOf(const program::Step &step) { return step.end() - step.begin(); }
 
   /// Returns whether the collective runs along an axis by which classes differ; then all lanes are members.
-  bool joinsLanes(const Lane &lane, const program::CollectiveT &collective) const {
+  bool joinsLanes(const RankUpdate &lane, const program::CollectiveT &collective) const {
     return std::any_of(lane.rankClass->fixed.begin(), lane.rankClass->fixed.end(), [&](const auto &fixed) {
       return std::find(collective.axes.begin(), collective.axes.end(), fixed->axis) != collective.axes.end();
     });
   }
 
   /// The time when all steps of earlier tasks that the lane's next step waits for have ended.
-  double readyBefore(const Lane &lane) const {
+  double readyBefore(const RankUpdate &lane) const {
     uint32_t task = static_cast<uint32_t>(lane.task - lane.rankClass->tasks.data()), step = static_cast<uint32_t>(lane.times.size());
     double ready = 0;
     for (const program::TaskDependency &edge : lane.rankClass->task_dependencies)
@@ -79,7 +89,7 @@ private:
 
   /// Times the lane's next step; false when it waits for another lane.
   bool runStep(size_t index) {
-    Lane &lane = lanes[index];
+    RankUpdate &lane = lanes[index];
     const program::Step &step = lane.fragment->steps[lane.times.size()];
     double ready = lane.task->begin();
     for (uint32_t i = 0; i < step.dependency_count(); ++i)
@@ -100,6 +110,10 @@ private:
         begin = std::max(begin, lane.times[lane.fragment->dependencies[step.first_dependency() + i]].end);
       span = {begin, begin + secondsOf(step)};
       lane.network = span.end;
+    } else if (const Lane link = linkOf(lane, step); link != Lane::Compute) {
+      double &clock = lane.links[static_cast<size_t>(link)];
+      span = {std::max(ready, clock), std::max(ready, clock) + secondsOf(step)};
+      clock = span.end;
     } else {
       double begin = std::max(ready, lane.clock);
       if (step.kind() == StepKind::Collective && joinsLanes(lane, *program.collectives[step.payload()])) {
@@ -118,7 +132,7 @@ private:
     return true;
   }
 
-  void write(Lane &lane) {
+  void write(RankUpdate &lane) {
     double origin = lane.task->begin();
     for (size_t i = 0; i < lane.times.size(); ++i) {
       lane.fragment->steps[i].mutate_begin(lane.times[i].begin - origin);

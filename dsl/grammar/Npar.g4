@@ -86,7 +86,7 @@ ruleAxis: (name | STRING) name?; // `vocab pad`, `"row*" pad`
 schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the number of chunks, or a file
 narrowing: IN OP name | IN LAYER STRING;
 storeItem: STORE '{' storeRule* '}';
-storeRule: name (',' name)* '->' name (',' name)* (PER name)? (IF expression)?;
+storeRule: name (',' name)* '->' name (',' name)* STRING? NUMBER? (PER name)? (IF expression)?; // `optimizer -> host 0.5`, `-> file "folder"`
 recomputeItem: RECOMPUTE (EVERY | OP)? expression; // `recompute every 2`, `recompute op attention`
 computeItem: COMPUTE expression (',' precision)*;
 precision: name expression HIERARCHICAL?; // `reduce f32`

@@ -74,6 +74,16 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures.push_back({"link", word, "beside", Kind::Share, Need::Never, true,
                        "share of a collective that overlaps its product, piece by piece", &link.beside});
   }
+  if (isDevice) {
+    figures.push_back({"tier", "host", "bandwidth", Kind::Bandwidth, Need::Group, false, "a copy between a device and the host's memory",
+                       &m.hostTier.bandwidth});
+    figures.push_back({"tier", "host", "latency", Kind::Seconds, Need::Group, true, "before its first byte", &m.hostTier.latency});
+    figures.push_back({"tier", "host", "memory", Kind::Bandwidth, Need::Group, false,
+                       "operands of a step that a rank's share of the host's processor computes", &m.hostTier.memory});
+  }
+  figures.push_back({"tier", "file", "bandwidth", Kind::Bandwidth, Need::Group, false, "a copy between the host's memory and files",
+                     &m.fileTier.bandwidth});
+  figures.push_back({"tier", "file", "latency", Kind::Seconds, Need::Group, true, "before its first byte", &m.fileTier.latency});
   Need ofType = isDevice ? Need::Group : Need::Always;
   auto addProduct = [&](ProductFigures &product, const char *word) {
     figures.push_back({"product", word, "rate", Kind::Rate, ofType, false, "a large matrix product", &product.rate});

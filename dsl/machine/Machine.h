@@ -70,6 +70,13 @@ struct LinkFigures {
   double beside = 0;    ///< share of a collective that overlaps with the product before or after it, piece by piece
 };
 
+/// The way from a rank's device to a tier of memory outside of it.
+struct TierFigures {
+  double bandwidth = 0; ///< bytes/s that a rank moves where all of them do; 0: the machine has no figures of the tier
+  double latency = 0;   ///< seconds before the first byte
+  double memory = 0;    ///< Host: bytes/s of operands that a rank's share of the processor computes with
+};
+
 /// A cache that each core of a processor has for itself.
 struct CacheFigures {
   double bandwidth = 0, size = 0; ///< bytes/s of operands that it keeps, how many bytes it keeps; 0: the machine has no figures of it
@@ -101,6 +108,7 @@ struct Machine {
   double move = 0;                        ///< bytes/s written by steps that zero or copy
   double operation = 0, function = 0; ///< seconds per element in a generated kernel: of an operation, extra for exponentials and the like
   std::array<LinkFigures, linkLevels.size()> links;
+  TierFigures hostTier, fileTier; ///< a processor's host tier is its own memory, which has the figures above
   std::array<ProductFigures, productTypes> products;
   ProductFigures tf32; ///< products of float32 whose operands are rounded to TF32; rate 0: they are as those of float32
   std::array<AttentionFigures, machineTypes.size()> attentions, gradients;

@@ -84,9 +84,10 @@ private:
       reporter.fail(Code::M5, group.name.location, "a machine has no figures of '" + name + "'",
                     orElse(didYouMean(name, groups), "it has figures of " + joined(groups, "and")));
     bool typed = !types.front().empty();
-    std::string what = name == "link" ? "level" : "element type", example = name == "link" ? "host" : "f32";
+    std::string what = name == "link" ? "level" : name == "tier" ? "tier" : "element type";
+    std::string example = name == "link" || name == "tier" ? "host" : "f32";
     if (typed && !group.type)
-      reporter.fail(Code::M5, group.name.location, "figures of '" + name + "' are those of " + (name == "link" ? "a " : "an ") + what,
+      reporter.fail(Code::M5, group.name.location, "figures of '" + name + "' are those of " + (what == "element type" ? "an " : "a ") + what,
                     {"write `" + name + " " + example + " { ... }`; there are " + joined(types, "and")});
     if (!typed && group.type)
       reporter.fail(Code::M5, group.type->location, "there is one group of figures of '" + name + "'", {"write `" + name + " { ... }`"});

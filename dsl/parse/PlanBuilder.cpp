@@ -77,6 +77,10 @@ ast::StoreRule PlanBuilder::storeRule(Grammar::StoreRuleContext *context) {
         list = &result.mesh;
       if (token->getSymbol()->getType() == Grammar::PER)
         list = nullptr;
+      if (token->getSymbol()->getType() == Grammar::STRING)
+        result.folder = textName(token);
+      if (token->getSymbol()->getType() == Grammar::NUMBER)
+        result.share = {token->getText(), at(token)};
     } else if (auto *n = dynamic_cast<Grammar::NameContext *>(child)) {
       if (list)
         list->push_back(name(n));

@@ -98,6 +98,10 @@ private:
     names(r.what);
     out << " -> ";
     names(r.mesh);
+    if (r.folder)
+      out << " \"" << r.folder->text << '"';
+    if (r.share)
+      out << ' ' << r.share->text;
     if (r.per)
       out << " per " << r.per->text;
     if (r.condition) {

@@ -18,6 +18,7 @@
 #include "dsl/plan/RuleCheck.h"
 #include "dsl/plan/RuleReader.h"
 #include "dsl/plan/Stores.h"
+#include "dsl/plan/Tiers.h"
 #include "dsl/plan/World.h"
 
 #include <algorithm>
@@ -72,8 +73,10 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.products = readProducts(*products, text);
   Accumulation accumulation = readAccumulation(values["accumulate"], text);
   micro = readMicro(values["micro"], source, micro, accumulation, batch, plan.mesh, text);
-  if (source)
+  if (source) {
     plan.stores = readStores(*source, plan.mesh, text);
+    plan.tiers = readTiers(*source, plan.mesh, text);
+  }
   Bucket bucket = readBucket(source, text);
   plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
   if (source) {

@@ -3,6 +3,7 @@
 
 #include "dsl/Suggestions.h"
 #include "dsl/plan/Mesh.h"
+#include "dsl/plan/Tiers.h"
 
 #include <algorithm>
 
@@ -16,6 +17,9 @@ const std::string &nameOf(StoreKind kind) { return kinds[static_cast<size_t>(kin
 void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, PlanText &text, std::vector<Store> &stores) {
   Reporter &reporter = text.reporter;
   try {
+    for (const std::optional<ast::Name> &only : {source.folder, source.share})
+      if (only)
+        reporter.fail(Code::M12, only->location, "a folder and a share belong to a tier, and '" + source.mesh.front().text + "' is a mesh axis");
     std::vector<std::string> over;
     for (const ast::Name &m : source.mesh) {
       if (!findMesh(mesh, m.text))
@@ -60,7 +64,8 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
 std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text) {
   std::vector<Store> stores;
   for (const ast::StoreRule &rule : source.stores)
-    readStore(rule, mesh, text, stores);
+    if (!tierOf(rule, mesh))
+      readStore(rule, mesh, text, stores);
   return stores;
 }
 

@@ -1,5 +1,7 @@
-// Waiting for a device from a thread that runs no steps.
+// What backends have in common: memory that only some have, waiting for a device from a thread that runs no steps.
 #include "engine/device/Backend.h"
+
+#include "engine/program/Words.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -23,9 +25,14 @@ struct Waiting final : Completion {
 
 } // namespace
 
+Result<DeviceAddress> Backend::allocateIn(program::Tier tier, size_t, uint64_t, const std::string &) {
+  return Status::badInput("backend '" + name() + "' has no memory in tier '" + program::wordOf(tier) +
+                          "', in which the plan stores values: leave the rule out of `store`, or use another backend");
+}
+
 Status waitUntilDone(Backend &backend) {
   if (!backend.asynchronous())
-    return {};
+    return backend.intact();
   Waiting waiting;
   backend.whenDone(waiting);
   std::unique_lock<std::mutex> lock(waiting.mutex);

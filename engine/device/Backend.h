@@ -17,7 +17,7 @@ namespace npar::engine {
 
 constexpr uint32_t noLane = ~uint32_t{0};
 
-/// All calls are thread-safe once `load` has returned, and only `allocate` and `allocateOn` allocate memory for tensors.
+/// All calls are thread-safe once `load` has returned, and only `allocate`, `allocateOn` and `allocateIn` allocate memory for tensors.
 ///
 /// The calls from `copyIn` to `runAttention` start work. If `asynchronous()` is false, the work is done when the call returns. Otherwise it
 /// belongs to the lane that the thread has entered, or to the thread itself. Work of one lane or thread is executed in order, after
@@ -72,6 +72,11 @@ public:
     return name();
   }
   virtual void release(DeviceAddress memory, uint64_t bytes) = 0;
+  /// `bytes` of zeroed memory in a tier other than the device's own, for the ranks of a device: memory of the host that all work can use, or
+  /// a file without a name in `folder`, which only `copy`, `copyIn`, `copyOut` and `zero` reach. An error if this backend has no such memory
+  /// or there is no room. Freed by `releaseIn`.
+  virtual Result<DeviceAddress> allocateIn(program::Tier tier, size_t device, uint64_t bytes, const std::string &folder);
+  virtual void releaseIn(program::Tier tier, DeviceAddress memory, uint64_t bytes) { (void)tier, (void)memory, (void)bytes; }
   /// Checks that a device can allocate `bytes` in total; otherwise an error with both numbers and the memory that `load` has taken. Ok if
   /// the capacity is unknown.
   virtual Status fits(size_t device, uint64_t bytes) const {
@@ -90,6 +95,9 @@ public:
   /// Copies from and to the processor's memory, which must stay valid and unchanged until the work is done.
   virtual void copyIn(DeviceAddress target, const void *source, uint64_t bytes) = 0;
   virtual void copyOut(void *target, DeviceAddress source, uint64_t bytes) = 0;
+
+  /// The first error of a copy from or to a file; ok forever without one.
+  virtual Status intact() const { return {}; }
 
   virtual void zero(DeviceAddress target, uint64_t bytes) = 0;
   /// Copies within the device. The ranges may be identical but must not overlap otherwise.

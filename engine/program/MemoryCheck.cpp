@@ -5,6 +5,8 @@
 #include "engine/program/StepOrder.h"
 #include "engine/program/Steps.h"
 #include "engine/program/TaskOrder.h"
+#include "engine/program/Tiers.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 #include <map>
@@ -82,10 +84,12 @@ private:
 
   std::string checkLayout() {
     std::vector<Span> regions, pieces;
-    uint64_t total = 0;
+    const TierBytes tiers = tierBytesOf(rankClass);
+    TierBytes ends = {}; // of the regions of each tier
     for (const Region *region : *rankClass.regions()) {
       regions.push_back({region->offset(), region->offset() + region->bytes() * region->slots(), region->name()->str()});
-      total = std::max(total, regions.back().end);
+      uint64_t &end = ends[static_cast<size_t>(region->tier())];
+      end = std::max(end, regions.back().end - firstOf(tiers, region->tier()));
     }
     for (const Piece *piece : *rankClass.pieces())
       pieces.push_back({piece->offset(), piece->offset() + piece->bytes(), program.variables()->Get(piece->variable())->name()->str()});
@@ -94,8 +98,10 @@ private:
       return name + ": regions " + wrong;
     if (std::string wrong = overlapOf(pieces); !wrong.empty())
       return name + ": variables " + wrong;
-    if ((total + 63) / 64 * 64 != (rankClass.arena_bytes() + 63) / 64 * 64)
-      return name + ": its regions end at " + std::to_string(total) + " bytes, its arena has " + std::to_string(rankClass.arena_bytes());
+    for (Tier tier : EnumValuesTier())
+      if (uint64_t end = ends[static_cast<size_t>(tier)], bytes = tiers[static_cast<size_t>(tier)]; (end + 63) / 64 * 64 != (bytes + 63) / 64 * 64)
+        return name + ": its regions end at " + std::to_string(end) + " bytes, its " +
+               (tier == Tier::Device ? "arena" : "tier '" + std::string(wordOf(tier)) + "'") + " has " + std::to_string(bytes);
     return "";
   }
 

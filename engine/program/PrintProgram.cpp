@@ -9,6 +9,7 @@
 #include "engine/program/PrintText.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Tiers.h"
 #include "engine/program/Words.h"
 #include "engine/readable/HumanUnits.h"
 
@@ -74,10 +75,14 @@ private:
          readable::humanBytes(static_cast<double>(rankClass.arena_bytes())) + "): parameters " +
          std::to_string(rankClass.parameter_bytes()) + ", gradients " + std::to_string(rankClass.gradient_bytes()) + ", optimizer " +
          std::to_string(rankClass.optimizer_bytes()) + ", activations " + std::to_string(rankClass.activation_bytes()));
+    for (Tier tier : {Tier::Host, Tier::File})
+      if (uint64_t bytes = tierBytesOf(rankClass)[static_cast<size_t>(tier)])
+        line(std::string(wordOf(tier)) + " " + std::to_string(bytes) + " bytes (" + readable::humanBytes(static_cast<double>(bytes)) + ")");
     for (const Region *region : *rankClass.regions())
       if (region->bytes())
         line("  " + region->name()->str() + ": " + std::to_string(region->slots()) + " x " + std::to_string(region->bytes()) +
-             " bytes at " + std::to_string(region->offset()));
+             " bytes at " + std::to_string(region->offset()) +
+             (region->tier() == Tier::Device ? "" : ", tier " + std::string(wordOf(region->tier()))));
     for (const Piece *piece : *rankClass.pieces())
       printPiece(*piece);
     for (const Input *input : *rankClass.inputs())
@@ -116,8 +121,9 @@ private:
       else
         shape += "by " + axisNames(*piece.flat_axes());
     }
-    line("  static[" + std::to_string(piece.offset()) + ", " + std::to_string(piece.bytes()) + "] " + variable->name()->str() + " [" +
-         shape + "]" + (piece.owner() ? " owner" : ""));
+    const TierPlace place = tierAt(tierBytesOf(rankClass), piece.offset());
+    line("  " + (place.tier == Tier::Device ? "static" : std::string(wordOf(place.tier))) + "[" + std::to_string(place.offset) + ", " +
+         std::to_string(piece.bytes()) + "] " + variable->name()->str() + " [" + shape + "]" + (piece.owner() ? " owner" : ""));
   }
 
   /// `  input tokens i32 [batch 2 of 4 from 2, seq 8] at 0`; in zigzag order what a rank holds does not begin anywhere: `seq 8 of 16 in

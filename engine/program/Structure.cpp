@@ -11,6 +11,7 @@
 #include "engine/program/RateWords.h"
 #include "engine/program/SizeCheck.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Tiers.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -153,13 +154,24 @@ private:
     std::string name = "class '" + rankClass.name()->str() + "'";
     if (rankClass.regions()->size() == 0)
       return fail(name + " has no static region");
+    const TierBytes tiers = tierBytesOf(rankClass);
+    if (Wide(tiers[0]) + tiers[1] + tiers[2] > UINT64_MAX)
+      return fail(name + " has more bytes than offsets count");
+    if (tiers[static_cast<size_t>(Tier::File)] > 0 && !program.tier_folder())
+      return fail(name + " has memory in files, and the program names no folder for them");
+    if (rankClass.regions()->Get(0)->tier() != Tier::Device)
+      return fail(name + " has its static region in the tier '" + wordOf(rankClass.regions()->Get(0)->tier()) + "'");
     for (uint32_t index = 0; index < rankClass.regions()->size(); ++index) {
       const Region *region = rankClass.regions()->Get(index);
+      if (!known(region->tier()))
+        return fail(name + ": region '" + region->name()->str() + "' is in an unknown tier");
+      const uint64_t first = firstOf(tiers, region->tier()), room = tiers[static_cast<size_t>(region->tier())];
       Wide end = Wide(region->bytes()) * region->slots() + region->offset();
-      if (end > rankClass.arena_bytes() || region->offset() % 64 || (region->slots() > 1 && region->bytes() % 64))
+      if (region->offset() < first || end > Wide(first) + room || region->offset() % 64 || (region->slots() > 1 && region->bytes() % 64))
         return fail(name + ": region '" + region->name()->str() + "' of " + number(region->slots()) + " x " + number(region->bytes()) +
-                    " bytes at " + number(region->offset()) + " does not fit the arena of " + number(rankClass.arena_bytes()) +
-                    " bytes, or is not aligned to 64");
+                    " bytes at " + number(region->offset()) + " does not fit " +
+                    (region->tier() == Tier::Device ? "the arena" : "the tier '" + std::string(wordOf(region->tier())) + "'") + " of " +
+                    number(room) + " bytes, or is not aligned to 64");
       if (region->slots() == 0 || (index == 0 && (region->offset() != 0 || region->slots() != 1)))
         return fail(name + ": region '" + region->name()->str() + "' has " + number(region->slots()) + " slots at " +
                     number(region->offset()));
@@ -175,7 +187,7 @@ private:
         return fail(name + " keeps a piece of variable " + number(piece->variable()) + ", which does not exist");
       const Variable *variable = program.variables()->Get(piece->variable());
       std::string which = name + ": the piece of '" + variable->name()->str() + "'";
-      if (!fits(piece->offset(), piece->bytes(), limit))
+      if (!fits(piece->offset(), piece->bytes(), limit) && !isElsewhere(rankClass, *piece))
         return fail(which + " is outside the static region of " + number(limit) + " bytes");
       if (!checkAxes(*piece->mesh_axes(), which) || !checkAxes(*piece->flat_axes(), which))
         return false;
@@ -214,6 +226,14 @@ private:
     return true;
   }
 
+  /// Whether the piece is in a region of one slot in another tier.
+  static bool isElsewhere(const RankClass &rankClass, const Piece &piece) {
+    return std::any_of(rankClass.regions()->begin(), rankClass.regions()->end(), [&](const Region *region) {
+      return region->tier() != Tier::Device && region->slots() == 1 && piece.offset() >= region->offset() &&
+             fits(piece.offset() - region->offset(), piece.bytes(), region->bytes());
+    });
+  }
+
   bool checkFragments(const RankClass &rankClass, const std::string &name) {
     for (const Fragment *fragment : *rankClass.fragments()) {
       std::string where = name + " fragment '" + fragment->name()->str() + "'";
@@ -237,6 +257,8 @@ private:
           if (operand->region() >= rankClass.regions()->size() ||
               !fits(operand->offset(), operand->bytes(), rankClass.regions()->Get(operand->region())->bytes()))
             return fail(which + " operand " + number(i) + " is outside its region");
+          if (rankClass.regions()->Get(operand->region())->tier() == Tier::File && step->kind() != StepKind::Copy)
+            return fail(which + " operand " + number(i) + " is in a file, which only copies read and write");
         }
         if (step->free() && step->kind() != StepKind::Collective)
           return fail(which + " is free of the compute chain, which only collectives may be");

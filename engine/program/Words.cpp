@@ -35,6 +35,7 @@ template <> struct Values<LengthUnit> { static constexpr auto &all = EnumValuesL
 template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
 template <> struct Values<ProductOrder> { static constexpr auto &all = EnumValuesProductOrder; };
 template <> struct Values<Grouping> { static constexpr auto &all = EnumValuesGrouping; };
+template <> struct Values<Tier> { static constexpr auto &all = EnumValuesTier; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
 } // namespace
@@ -301,6 +302,18 @@ const char *wordOf(ProductOrder order) {
   refuse("order of products", static_cast<unsigned>(order));
 }
 
+const char *wordOf(Tier tier) {
+  switch (tier) {
+  case Tier::Device:
+    return "device";
+  case Tier::Host:
+    return "host";
+  case Tier::File:
+    return "file";
+  }
+  refuse("tier", static_cast<unsigned>(tier));
+}
+
 const char *wordOf(Grouping grouping) {
   switch (grouping) {
   case Grouping::None:
@@ -424,6 +437,7 @@ template std::optional<MeasureKind> valueOf(std::string_view);
 template std::optional<ProductOrder> valueOf(std::string_view);
 template std::optional<Grouping> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
+template std::optional<Tier> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
 template std::string wordsOf<ElementType>();
@@ -446,6 +460,7 @@ template std::string wordsOf<MeasureKind>();
 template std::string wordsOf<ProductOrder>();
 template std::string wordsOf<Grouping>();
 template std::string wordsOf<CheckpointRuleKind>();
+template std::string wordsOf<Tier>();
 template std::string wordsOf<CauseKind>();
 
 } // namespace npar::program

@@ -33,6 +33,7 @@ const char *wordOf(LengthUnit unit);
 const char *wordOf(MeasureKind kind);
 const char *wordOf(ProductOrder order);
 const char *wordOf(Grouping grouping);
+const char *wordOf(Tier tier);
 
 /// Tells whether initial values of this kind have a number: the deviation, the bound, or the value itself.
 bool hasNumber(InitKind kind);

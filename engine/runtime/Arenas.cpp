@@ -14,19 +14,32 @@ namespace npar::engine {
 using namespace program;
 
 Arenas::~Arenas() {
-  for (size_t i = 0; i < sizes.size(); ++i)
-    backend.release(ranks[i].arena, sizes[i]);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    backend.release(ranks[i].arena, sizes[i][static_cast<size_t>(Tier::Device)]);
+    for (Tier tier : {Tier::Host, Tier::File})
+      if (uint64_t bytes = sizes[i][static_cast<size_t>(tier)])
+        backend.releaseIn(tier, tier == Tier::Host ? ranks[i].host : ranks[i].file, bytes);
+  }
 }
 
+namespace {
+
+/// The bytes of the rank's class in each tier.
+TierBytes bytesOfRank(const Program &program, int64_t rank) { return tierBytesOf(*program.classes()->Get(classOf(program, rank))); }
+
+} // namespace
+
 Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which, const std::vector<const Program *> &guests) {
-  std::vector<uint64_t> needed, ofDevice(backend.devices());
+  std::vector<TierBytes> needed;
+  std::vector<uint64_t> ofDevice(backend.devices());
   std::vector<size_t> ranksOf(ofDevice.size());
   for (int64_t rank : which) {
-    uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
+    TierBytes bytes = bytesOfRank(program, rank);
     for (const Program *guest : guests)
-      bytes = std::max(bytes, guest->classes()->Get(classOf(*guest, rank))->arena_bytes());
+      for (size_t tier = 0; tier < tierCount; ++tier)
+        bytes[tier] = std::max(bytes[tier], bytesOfRank(*guest, rank)[tier]);
     size_t device = deviceOf(needed.size(), which.size());
-    ofDevice[device] += bytes, ++ranksOf[device];
+    ofDevice[device] += bytes[static_cast<size_t>(Tier::Device)], ++ranksOf[device];
     needed.push_back(bytes);
   }
   for (size_t device = 0; device < ofDevice.size(); ++device)
@@ -35,14 +48,25 @@ Status Arenas::allocate(const Program &program, const std::vector<int64_t> &whic
                                        status.message());
   uint64_t total = 0;
   for (int64_t rank : which) {
-    uint64_t bytes = needed[ranks.size()];
-    Result<DeviceAddress> arena = backend.allocateOn(deviceOf(ranks.size(), which.size()), bytes);
+    const size_t device = deviceOf(ranks.size(), which.size());
+    const TierBytes needs = needed[ranks.size()];
+    const uint64_t bytes = needs[static_cast<size_t>(Tier::Device)];
+    Result<DeviceAddress> arena = backend.allocateOn(device, bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +
                                                " bytes were allocated for " + std::to_string(ranks.size()) + " ranks before it");
-    ranks.push_back({rank, *arena});
-    sizes.push_back(bytes);
+    ranks.push_back({rank, *arena, {}, {}, bytesOfRank(program, rank)});
+    sizes.push_back({bytes, 0, 0});
     total += bytes;
+    for (Tier tier : {Tier::Host, Tier::File})
+      if (uint64_t room = needs[static_cast<size_t>(tier)]) {
+        std::string folder = program.tier_folder() ? program.tier_folder()->str() : "";
+        Result<DeviceAddress> memory = backend.allocateIn(tier, device, room, folder);
+        if (!memory.ok())
+          return Status(memory.status().code(), "rank " + std::to_string(rank) + ": " + memory.status().message());
+        (tier == Tier::Host ? ranks.back().host : ranks.back().file) = *memory;
+        sizes.back()[static_cast<size_t>(tier)] = room;
+      }
   }
   return {};
 }
@@ -60,7 +84,7 @@ std::string Arenas::placement() const {
     size_t device = deviceOf(first, ranks.size()), end = first;
     uint64_t bytes = 0;
     for (; end < ranks.size() && deviceOf(end, ranks.size()) == device; ++end)
-      bytes += sizes[end];
+      bytes += sizes[end][static_cast<size_t>(Tier::Device)];
     std::string begin = std::to_string(ranks[first].rank), last = std::to_string(ranks[end - 1].rank);
     text += text.empty() ? "" : ", ";
     text += end - first == 1 ? "rank " + begin : "ranks " + begin + " to " + last;
@@ -74,11 +98,14 @@ std::string Arenas::placement() const {
 Status Arenas::share(const Arenas &host, const Program &program, const std::vector<int64_t> &which) {
   for (int64_t rank : which) {
     auto found = std::find_if(host.ranks.begin(), host.ranks.end(), [&](const LocalRank &each) { return each.rank == rank; });
-    uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
-    if (found == host.ranks.end() || host.sizes.size() != host.ranks.size() ||
-        host.sizes[static_cast<size_t>(found - host.ranks.begin())] < bytes)
-      return Status(Code::Internal, "rank " + std::to_string(rank) + " has no memory of " + std::to_string(bytes) + " bytes to share");
+    const TierBytes bytes = bytesOfRank(program, rank);
+    bool fits = found != host.ranks.end() && host.sizes.size() == host.ranks.size();
+    for (size_t tier = 0; tier < tierCount && fits; ++tier)
+      fits = host.sizes[static_cast<size_t>(found - host.ranks.begin())][tier] >= bytes[tier];
+    if (!fits)
+      return Status(Code::Internal, "rank " + std::to_string(rank) + " has no memory of " + std::to_string(bytes[0]) + " bytes to share");
     ranks.push_back(*found);
+    ranks.back().bytes = bytes;
   }
   return {};
 }
@@ -87,6 +114,11 @@ std::string whyApart(const Program &a, const Program &b) {
   if (a.classes()->size() != b.classes()->size() || worldOf(a) != worldOf(b))
     return "their ranks differ";
   for (uint32_t i = 0; i < a.classes()->size(); ++i) {
+    const TierBytes bytesOfA = tierBytesOf(*a.classes()->Get(i)), bytesOfB = tierBytesOf(*b.classes()->Get(i));
+    auto isElsewhere = [&](const Piece &one, const Piece &other) {
+      TierPlace first = tierAt(bytesOfA, one.offset()), second = tierAt(bytesOfB, other.offset());
+      return first.tier != second.tier || first.offset != second.offset;
+    };
     std::map<std::string, const Piece *> known;
     auto kept = [](const Program &program, const Piece &piece) {
       const Variable &variable = *program.variables()->Get(piece.variable());
@@ -100,16 +132,21 @@ std::string whyApart(const Program &a, const Program &b) {
       bool isState = b.variables()->Get(piece->variable())->kind() == VariableKind::State;
       if (name.empty() || (isState && other != known.end() && other->second->bytes() != piece->bytes()))
         continue;
-      if (other == known.end() || other->second->offset() != piece->offset() || other->second->bytes() != piece->bytes())
+      if (other == known.end() || isElsewhere(*other->second, *piece) || other->second->bytes() != piece->bytes())
         return "'" + name + "' is at another place";
     }
   }
   return "";
 }
 
-uint64_t highWaterMark(const Program &program, const RankClass &rankClass) {
-  uint64_t mark = 0;
-  auto bind = [&](uint64_t offset, uint64_t bytes) { mark = std::max(mark, (offset + bytes + 63) / 64 * 64); };
+TierBytes highWaterMark(const Program &program, const RankClass &rankClass) {
+  const TierBytes bytes = tierBytesOf(rankClass);
+  TierBytes marks = {};
+  auto bind = [&](uint64_t offset, uint64_t length) {
+    const TierPlace place = tierAt(bytes, offset);
+    uint64_t &mark = marks[static_cast<size_t>(place.tier)];
+    mark = std::max(mark, std::min((place.offset + length + 63) / 64 * 64, bytes[static_cast<size_t>(place.tier)]));
+  };
   for (const Task *task : *rankClass.tasks())
     for (const Operand *operand : *rankClass.fragments()->Get(task->fragment())->operands())
       bind(rankClass.bases()->Get(task->first_base() + operand->region()) + operand->offset(), operand->bytes());
@@ -122,7 +159,7 @@ uint64_t highWaterMark(const Program &program, const RankClass &rankClass) {
   }
   for (const Output *output : *rankClass.outputs())
     bind(output->offset(), 8);
-  return std::min(mark, rankClass.arena_bytes());
+  return marks;
 }
 
 } // namespace npar::engine

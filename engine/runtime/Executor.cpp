@@ -230,7 +230,7 @@ Status Executor::State::startWork(const StepNode &node) {
     return {};
   case StepKind::Copy:
     backend.copy(buffers[1], buffers[0], node.firstBytes);
-    return {};
+    return backend.intact();
   case StepKind::Collective:
   case StepKind::Send:
   case StepKind::Receive:

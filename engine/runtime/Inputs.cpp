@@ -44,7 +44,7 @@ Inputs::Inputs(const Program &program, const std::vector<LocalRank> &ranks) : sh
       uint64_t bytes = elementsOf(*input) * sizeOf(input->type());
       for (uint64_t micro = 0; micro < region.slots(); ++micro) {
         places.push_back({input->input(), (micro * share + part) * samples, samples, entry->second, input->type(),
-                          rank.arena + (region.offset() + micro * region.bytes() + input->offset()), bytes, staged});
+                          rank.at(region.offset() + micro * region.bytes() + input->offset()), bytes, staged});
         staged += (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); // so that each begins where its type may
       }
     }

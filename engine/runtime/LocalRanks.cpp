@@ -8,6 +8,19 @@
 
 namespace npar::engine {
 
+DeviceAddress LocalRank::at(uint64_t offset) const {
+  const program::TierPlace place = program::tierAt(bytes, offset);
+  switch (place.tier) {
+  case program::Tier::Device:
+    return arena + place.offset;
+  case program::Tier::Host:
+    return host + place.offset;
+  case program::Tier::File:
+    break;
+  }
+  return file + place.offset;
+}
+
 Result<std::vector<int64_t>> localRanks(const program::Program &program, std::vector<int64_t> asked) {
   int64_t world = program::worldOf(program);
   if (asked.empty()) {

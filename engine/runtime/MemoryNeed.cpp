@@ -27,6 +27,7 @@ MemoryNeed memoryNeeded(const Program &program, const Crew &crew, const std::vec
     for (const Task *task : *rankClass->tasks())
       steps += rankClass->fragments()->Get(task->fragment())->steps()->size();
     need.arenas += inMemory ? count * rankClass->arena_bytes() : 0;
+    need.host += computes ? count * rankClass->host_bytes() : 0;
     need.graph += count * steps * bytesPerStep;
   }
   int64_t all = ranks.empty() ? worldOf(program) : static_cast<int64_t>(ranks.size());

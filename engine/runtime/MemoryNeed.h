@@ -11,10 +11,11 @@ namespace npar::engine {
 
 struct MemoryNeed {
   uint64_t arenas = 0;  ///< bytes of all ranks together: exact
+  uint64_t host = 0;    ///< bytes of all ranks together in the host's memory: exact
   uint64_t graph = 0;   ///< bytes of the step graph: an estimate
   uint64_t weights = 0; ///< bytes of all parameters once, if they are collected for writing
   uint64_t workers = 0; ///< bytes of the packed operands of all workers together, if each has a part of the largest step
-  uint64_t total() const { return arenas + graph + weights + workers; }
+  uint64_t total() const { return arenas + host + graph + weights + workers; }
 };
 
 /// The processes that run a program on one machine.

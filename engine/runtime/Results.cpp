@@ -74,7 +74,7 @@ Status Results::copyOwn(uint32_t result, uint64_t first, uint64_t count, std::ve
     size_t begin = bytes.size(), before = copies.size();
     uint64_t end = begin + sizeof(local.rank);
     forEachPiece(local.rank, result, first, count, [&](uint64_t, uint64_t place, uint64_t elements) {
-      copies.push_back({local.arena + place, end, elements * size});
+      copies.push_back({local.at(place), end, elements * size});
       end += elements * size;
     });
     if (copies.size() == before)

@@ -435,13 +435,14 @@ std::string LocalSession::stateHash() const {
 }
 
 std::vector<ArenaUse> LocalSession::arenaUse() const {
-  std::vector<uint64_t> marks;
+  std::vector<TierBytes> marks;
   for (const RankClass *rankClass : *program.classes())
     marks.push_back(highWaterMark(program, *rankClass));
   std::vector<ArenaUse> uses;
   for (const LocalRank &local : arenas->all()) {
     uint32_t rankClass = classOf(program, local.rank);
-    uses.push_back({local.rank, program.classes()->Get(rankClass)->arena_bytes(), marks[rankClass]});
+    const TierBytes planned = tierBytesOf(*program.classes()->Get(rankClass)), &used = marks[rankClass];
+    uses.push_back({local.rank, planned[0], used[0], planned[1] + planned[2], used[1] + used[2]});
   }
   return uses;
 }

@@ -88,7 +88,8 @@ struct StepResult {
 
 struct ArenaUse {
   int64_t rank = 0;
-  uint64_t planned = 0, used = 0; ///< bytes; used: the high-water mark of everything bound
+  uint64_t planned = 0, used = 0; ///< bytes of the arena; used: the high-water mark of everything bound
+  uint64_t tiersPlanned = 0, tiersUsed = 0; ///< the same of the host's memory and files
 };
 
 /// XXH3-128 of some elements' bytes.

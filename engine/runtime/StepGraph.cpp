@@ -52,7 +52,7 @@ private:
       node.firstBuffer = static_cast<uint32_t>(graph.buffers.size());
       for (uint32_t j = 0; j < uint32_t(step.inputs()) + step.outputs(); ++j) {
         const Operand &operand = *fragment.operands()->Get(step.first_operand() + j);
-        graph.buffers.push_back(rank.arena + rankClass.bases()->Get(task.first_base() + operand.region()) + operand.offset());
+        graph.buffers.push_back(rank.at(rankClass.bases()->Get(task.first_base() + operand.region()) + operand.offset()));
         node.bytes += operand.bytes();
         if (j == 0)
           node.firstBytes = operand.bytes();

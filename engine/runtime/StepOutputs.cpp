@@ -76,7 +76,7 @@ StepOutputs::Place StepOutputs::find(const std::string &name, const std::vector<
       if (output->name()->str() == name) {
         for (const LocalRank &local : ranks)
           if (local.rank == rank)
-            return {rank, local.arena + output->offset()};
+            return {rank, local.at(output->offset())};
         return {};
       }
   return {};

@@ -30,7 +30,7 @@ Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks
   for (const LocalRank &rank : ranks)
     for (const Piece *piece : *program.classes()->Get(classOf(program, rank.rank))->pieces()) {
       Placement placement = placementOf(program, rank.rank, *piece);
-      placement.memory = rank.arena + piece->offset();
+      placement.memory = rank.at(piece->offset());
       entries[piece->variable()].placements.push_back(std::move(placement));
     }
 }

@@ -4,6 +4,8 @@
 //   slot     write .. read ... read |  free  |   write ...
 #include "engine/show/LiveMemory.h"
 
+#include "engine/program/Tiers.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -49,6 +51,8 @@ public:
 
   void run() {
     for (uint32_t region = 1; region < rankClass.regions()->size(); ++region) {
+      if (rankClass.regions()->Get(region)->tier() != Tier::Device)
+        continue;
       kind = kindOf(rankClass.regions()->Get(region)->name()->str());
       cutSegments(region);
       std::vector<std::vector<Access>> accesses;
@@ -172,6 +176,8 @@ MemoryKind kindOf(VariableKind kind) {
 
 void addVariables(const Program &program, const RankClass &rankClass, ClassMemory &memory) {
   for (const Piece *piece : *rankClass.pieces()) {
+    if (tierAt(tierBytesOf(rankClass), piece->offset()).tier != Tier::Device)
+      continue;
     const Variable &variable = *program.variables()->Get(piece->variable());
     MemoryKind kind = kindOf(variable.kind());
     memory.always[static_cast<size_t>(kind)] += piece->bytes();

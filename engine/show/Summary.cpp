@@ -71,6 +71,7 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
   summary.activationBytes = rankClass.activation_bytes();
   summary.arenaBytes = rankClass.arena_bytes();
   summary.volume = stepVolumeOf(program, rankClass);
+  summary.tiers = tierUseOf(rankClass);
 
   std::vector<uint64_t> times(rankClass.fragments() ? rankClass.fragments()->size() : 0);
   if (rankClass.tasks())

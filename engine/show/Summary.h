@@ -4,6 +4,7 @@
 #include "engine/json/JsonForward.h"
 #include "engine/program/Program_generated.h"
 #include "engine/show/StepVolume.h"
+#include "engine/show/TierUse.h"
 
 #include <cstdint>
 #include <string>
@@ -42,6 +43,7 @@ struct ClassSummary {
   std::vector<CollectiveSummary> collectives;
   std::vector<TransferSummary> transfers;
   StepVolume volume;
+  TierUse tiers;
 };
 
 struct Summary {

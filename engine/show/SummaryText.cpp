@@ -44,6 +44,8 @@ OrderedJson classJson(const ClassSummary &summary) {
   json["optimizer_bytes"] = summary.optimizerBytes;
   json["activation_bytes"] = summary.activationBytes;
   json["arena_bytes"] = summary.arenaBytes;
+  if (summary.tiers.host || summary.tiers.file)
+    json["tiers"] = tierJson(summary.tiers);
   json["program_steps"] = summary.programSteps;
   json["flops"] = summary.flops;
   json["collectives"] = collectives;
@@ -116,6 +118,9 @@ std::string summaryTable(const Summary &summary) {
                                       {"optimizer", one.optimizerBytes},
                                       {"activations", one.activationBytes}})
       text += TableRow(4).left(name, 10).right(human(bytes), 12).right(fmt::format("{}", bytes), 16).str();
+    for (const auto &[name, bytes] : {std::pair{"host", one.tiers.host}, {"files", one.tiers.file}})
+      if (bytes)
+        text += TableRow(2).left(name, 12).right(human(bytes), 12).right(fmt::format("{}", bytes), 16).text("bytes").str();
     text += fmt::format("  per {}: {} program step{}, {} flop\n", summary.step, one.programSteps, one.programSteps == 1 ? "" : "s",
                         humanFlops(one.flops));
     auto count = [&](const std::string &kind, const std::string &way, uint64_t times, uint64_t bytes, uint64_t worst) {
@@ -131,6 +136,8 @@ std::string summaryTable(const Summary &summary) {
       count(collective.kind, "over " + collective.over, collective.count, collective.bytes, collective.worst);
     for (const TransferSummary &transfer : one.transfers)
       count("send", "to   " + transfer.to, transfer.count, transfer.bytes, transfer.bytes);
+    if (std::string moved = movedText(one.tiers); !moved.empty())
+      text += "    copies      " + moved + "\n";
     if (std::string volume = volumeText(one.volume); !volume.empty())
       text += "    " + volume + "\n";
   }

@@ -132,6 +132,9 @@ private:
     if (!parts.empty() && parts.front().first == "activations" && !attributes::recompute.isOn(module) && hasBlocks())
       error.attachNote(placeOf(limits.memoryLoc)) << "help: activations need the most: `recompute block` keeps only the input of each block"
                                                   << (program.micro == 1 ? "" : ", and a smaller `micro` makes them smaller");
+    else if (bytes.lookup("optimizer") >= static_cast<uint64_t>(excess)) // which needs no room on the device
+      error.attachNote(placeOf(limits.memoryLoc)) << "help: `store { optimizer -> host }` keeps " << human(double(bytes.lookup("optimizer")))
+                                                  << " in the memory of the host, which then computes the update";
     else
       error.attachNote(placeOf(limits.memoryLoc))
           << "help: split the model over more ranks" << (program.micro == 1 ? "" : ", or use a smaller `micro`");

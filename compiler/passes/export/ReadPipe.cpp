@@ -6,6 +6,7 @@
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/StepTimes.h"
+#include "compiler/passes/export/StoreInTiers.h"
 #include "compiler/passes/schedule/StageMachines.h"
 
 #include <set>
@@ -215,6 +216,8 @@ FailureOr<std::vector<memory::ClassModel>> readPipe(Tables &tables) {
     for (pipe::OrderOp order : module.getOps<pipe::OrderOp>())
       if (order.getStage() == stage && failed(readTasks(order, zeroes, model)))
         return failure();
+    if (failed(storeInTiers(tables, reader.machines, model)))
+      return failure();
     classes.push_back(std::move(model));
   }
   timeTasks(tables, classes);

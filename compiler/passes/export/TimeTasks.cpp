@@ -1,5 +1,6 @@
 // Planned times of tasks: all stages simulated together from the costs of their steps and messages.
 #include "compiler/cost/Timeline.h"
+#include "compiler/memory/StepClock.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "engine/program/Steps.h"
 
@@ -19,11 +20,13 @@ void timeTasks(const Tables &tables, mlir::MutableArrayRef<memory::ClassModel> c
     firstKind.push_back(static_cast<int>(graph.kinds.size()));
     for (const memory::FragmentModel &fragment : model.fragments) {
       int kind = static_cast<int>(graph.kinds.size());
-      double seconds = 0, work = 0;
+      double work = 0;
+      memory::StepClock clock(fragment);
       for (const memory::Action &action : fragment.actions) {
         bool message = action.kind == program::StepKind::Send || action.kind == program::StepKind::Receive;
-        seconds += message ? 0 : action.seconds;
-        work += message ? 0 : action.seconds * action.cores;
+        if (!message)
+          clock.time(action);
+        work += message || action.lane != memory::Lane::Compute ? 0 : action.seconds * action.cores;
         // Messages of the update go both ways between two fragments: no order of whole tasks (TimeUpdates.cpp).
         if (!message || !program::runsPerMicro(fragment.phase))
           continue;
@@ -33,6 +36,7 @@ void timeTasks(const Tables &tables, mlir::MutableArrayRef<memory::ClassModel> c
         else
           receivers.emplace_back(fragment.values[action.outputs[0]].event, kind);
       }
+      const double seconds = clock.end();
       graph.kinds.push_back({seconds, seconds > 0 ? work / seconds : 1});
     }
   }

@@ -108,21 +108,43 @@ void CpuBackend::release(DeviceAddress memory, uint64_t bytes) {
     std::free(memory.devicePointer());
 }
 
+/// The device is the processor itself: its arena and the host's memory are apart, and each is counted.
+Result<DeviceAddress> CpuBackend::allocateIn(program::Tier tier, size_t, uint64_t bytes, const std::string &folder) {
+  return tier == program::Tier::File ? inFiles.allocate(folder, bytes) : allocate(bytes);
+}
+
+void CpuBackend::releaseIn(program::Tier tier, DeviceAddress memory, uint64_t bytes) {
+  tier == program::Tier::File ? inFiles.release(memory) : release(memory, bytes);
+}
+
 // The C library demands pointers that are not null for no bytes too, which vectors without elements do not have.
 void CpuBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) {
-  if (bytes)
+  if (inFiles.holds(target))
+    inFiles.write(target, source, bytes);
+  else if (bytes)
     std::memcpy(target.devicePointer(), source, bytes);
 }
 
 void CpuBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) {
-  if (bytes)
+  if (inFiles.holds(source))
+    inFiles.read(target, source, bytes);
+  else if (bytes)
     std::memcpy(target, source.devicePointer(), bytes);
 }
 
-void CpuBackend::zero(DeviceAddress target, uint64_t bytes) { std::memset(target.devicePointer(), 0, bytes); }
+void CpuBackend::zero(DeviceAddress target, uint64_t bytes) {
+  if (inFiles.holds(target))
+    inFiles.zero(target, bytes);
+  else
+    std::memset(target.devicePointer(), 0, bytes);
+}
 
 void CpuBackend::copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) {
-  if (target != source)
+  if (inFiles.holds(target))
+    inFiles.write(target, source.devicePointer(), bytes);
+  else if (inFiles.holds(source))
+    inFiles.read(target.devicePointer(), source, bytes);
+  else if (target != source)
     std::memcpy(target.devicePointer(), source.devicePointer(), bytes);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backends/cpu/Attentions.h"
+#include "engine/backends/cpu/FileMemory.h"
 #include "engine/backends/cpu/KernelObject.h"
 #include "engine/backends/cpu/Products.h"
 #include "engine/device/Backend.h"
@@ -22,9 +23,12 @@ public:
   void enterThread() override {}
   Result<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory, uint64_t bytes) override;
-  void *hostView(DeviceAddress memory) const override { return memory.devicePointer(); }
+  Result<DeviceAddress> allocateIn(program::Tier tier, size_t device, uint64_t bytes, const std::string &folder) override;
+  void releaseIn(program::Tier tier, DeviceAddress memory, uint64_t bytes) override;
+  void *hostView(DeviceAddress memory) const override { return inFiles.holds(memory) ? nullptr : memory.devicePointer(); }
   void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
   void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
+  Status intact() const override { return inFiles.intact(); }
   void zero(DeviceAddress target, uint64_t bytes) override;
   void copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) override;
   void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
@@ -47,6 +51,7 @@ private:
   program::ProductOrder order;
   std::shared_ptr<KernelObject> object;
   std::vector<Kernel> kernels;
+  FileMemory inFiles;
   Products products;
   Attentions attentions;
   std::unique_ptr<WorkerScratch> scratch; ///< memory for the products and attentions of the program

@@ -16,6 +16,7 @@ public:
   void enterThread() override {}
   Result<DeviceAddress> allocate(uint64_t) override { return DeviceAddress() + 64; }
   void release(DeviceAddress, uint64_t) override {}
+  Result<DeviceAddress> allocateIn(program::Tier, size_t, uint64_t, const std::string &) override { return DeviceAddress() + 64; }
   void copyIn(DeviceAddress, const void *, uint64_t) override {}
   void copyOut(void *, DeviceAddress, uint64_t) override {}
   void zero(DeviceAddress, uint64_t) override {}

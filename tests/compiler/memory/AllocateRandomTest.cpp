@@ -3,6 +3,7 @@
 #include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
 #include "compiler/memory/OverlapCollectives.h"
+#include "compiler/memory/TierCopies.h"
 #include "engine/program/Steps.h"
 
 #include <functional>
@@ -260,7 +261,7 @@ void runInMemory(const ClassModel &model, const program::RankClassT &rankClass, 
   for (const program::TaskDependency &wait : rankClass.task_dependencies)
     edge(first[wait.on_task()] + wait.on_step(), first[wait.task()] + wait.step());
 
-  std::vector<uint64_t> memory(rankClass.arena_bytes / 64 + 1, 0);
+  std::vector<uint64_t> memory((rankClass.arena_bytes + rankClass.host_bytes + rankClass.file_bytes) / 64 + 1, 0);
   for (uint32_t index = 0; index < model.variables.size(); ++index)
     for (const auto &piece : rankClass.pieces)
       if (piece->variable == index)
@@ -357,6 +358,62 @@ TEST(Allocate, ComputesWhatTheFragmentsSayInAnyOrder) {
       return;
   }
   EXPECT_GT(accepted, 1400u);
+}
+
+/// Gives the variables other tiers, and some of them the kind of states.
+void storeElsewhere(ClassModel &model, std::mt19937 &random) {
+  for (VariableModel &variable : model.variables)
+    if (variable.kind == program::VariableKind::Parameter) {
+      variable.tier = program::EnumValuesTier()[random() % 3];
+      variable.kind = random() % 2 ? program::VariableKind::Parameter : program::VariableKind::State;
+    }
+}
+
+/// Files are touched by copies alone, the host's memory also by kernels of the update, all of whose operands are there.
+void checkTiers(const program::RankClassT &rankClass) {
+  for (const auto &fragment : rankClass.fragments)
+    for (const program::Step &step : fragment->steps)
+      if (step.kind() != StepKind::Copy) {
+        std::set<program::Tier> tiers;
+        for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i)
+          tiers.insert(rankClass.regions[fragment->operands[step.first_operand() + i].region()]->tier);
+        EXPECT_LE(tiers.size(), 1u);
+        if (tiers.count(program::Tier::Host)) {
+          EXPECT_EQ(fragment->phase, Phase::Update);
+          EXPECT_EQ(step.kind(), StepKind::Kernel);
+        }
+        EXPECT_FALSE(tiers.count(program::Tier::File));
+      }
+}
+
+TEST(Allocate, ComputesTheSameFromOtherTiers) {
+  size_t accepted = 0, onHost = 0;
+  for (uint32_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    RandomClass example(seed);
+    AllocationOptions options;
+    options.microCount = example.micros;
+    std::string error;
+    if (!allocateClass(example.model, options, error))
+      continue;
+    Expected expected = runOnValues(example.model);
+    storeElsewhere(example.model, random);
+    addTierCopies(example.model, {1, 0, 1, 0, 0}, [](const std::string &, uint32_t like) { return like; });
+    auto rankClass = allocateClass(example.model, options, error);
+    if (!rankClass)
+      continue;
+    ++accepted;
+    checkTiers(*rankClass);
+    for (const auto &region : rankClass->regions)
+      onHost += region->name == "host_scratch";
+    for (int round = 0; round < 3; ++round)
+      runInMemory(example.model, *rankClass, expected, random);
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(accepted, 1400u);
+  EXPECT_GT(onHost, 300u);
 }
 
 /// Some of a class's kernels become collectives, and all steps take time.

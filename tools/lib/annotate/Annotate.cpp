@@ -5,6 +5,7 @@
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/Summary.h"
+#include "engine/show/TierUse.h"
 #include "engine/show/View.h"
 #include "tools/lib/annotate/RepeatedBlocks.h"
 #include "tools/lib/models/Compilation.h"
@@ -60,6 +61,7 @@ public:
     addCollectives();
     addPipeline();
     addStores();
+    addTiers();
     addRecompute();
     addExpertBuffer();
     addReductions();
@@ -199,6 +201,20 @@ private:
         add(order[count - 1].location, changedText(before->root(), after->root()));
       before = after;
     }
+  }
+
+  /// Each rule that stores something outside of the device against the plan without it.
+  void addTiers() {
+    for (size_t index = 0; index < source.plan.tiers.size(); ++index)
+      if (ProgramPointer without = variant([&](dsl::Plan &plan) { plan.tiers.erase(plan.tiers.begin() + static_cast<long>(index)); })) {
+        show::TierUse most;
+        for (const program::RankClass *one : *program.classes())
+          if (show::TierUse use = show::tierUseOf(*one); use.host + use.file >= most.host + most.file)
+            most = use;
+        std::string moved = show::movedText(most);
+        add(source.plan.tiers[index].location,
+            changedText(without->root(), program) + (moved.empty() ? "" : "; copies per step: " + moved));
+      }
   }
 
   void addRecompute() {

@@ -63,9 +63,11 @@ Status disturbParameters(Session &session, const program::Program &program, uint
 Check checkMemoryUse(const std::vector<engine::ArenaUse> &uses) {
   Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", uses.size())};
   for (const engine::ArenaUse &one : uses)
-    if (one.used != one.planned && check.ok) {
+    if ((one.used != one.planned || one.tiersUsed != one.tiersPlanned) && check.ok) {
       check.ok = false;
-      check.detail = fmt::format("rank {} used {} bytes of {} planned", one.rank, one.used, one.planned);
+      bool inArena = one.used != one.planned;
+      check.detail = fmt::format("rank {} used {} bytes of {} planned{}", one.rank, inArena ? one.used : one.tiersUsed,
+                                 inArena ? one.planned : one.tiersPlanned, inArena ? "" : " outside of the device");
     }
   return check;
 }

@@ -1,0 +1,25 @@
+// What a class stores outside of the device's memory, and what its copies move there and back in a training step.
+#pragma once
+
+#include "engine/json/JsonForward.h"
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <string>
+
+namespace npar::show {
+
+/// Bytes of a rank. Those moved are of one training step.
+struct TierUse {
+  uint64_t host = 0, file = 0;
+  uint64_t toHost = 0, toDevice = 0, fromFile = 0, toFile = 0;
+};
+
+TierUse tierUseOf(const program::RankClass &rankClass);
+
+/// "1.2 MiB to the host, 1.2 MiB from it, 2.4 MiB from files, 2.4 MiB to files": what moves; empty if nothing does.
+std::string movedText(const TierUse &use);
+/// `{host_bytes, file_bytes, to_host_bytes, to_device_bytes, from_file_bytes, to_file_bytes}`.
+OrderedJson tierJson(const TierUse &use);
+
+} // namespace npar::show
