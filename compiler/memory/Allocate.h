@@ -70,6 +70,7 @@ struct FragmentModel {
   std::vector<Action> actions;
   std::vector<Write> writes;
   double secondsPerByte = 0; ///< cost of the copies that allocation adds
+  double fileLatency = 0, fileSecondsPerByte = 0; ///< the same of those to files
 };
 
 struct VariableModel {

@@ -61,7 +61,7 @@ private:
     shared.variables.assign(model.variables.size(), 0);
     shared.variableRegions.assign(model.variables.size(), staticRegion);
     for (const VariableModel &variable : model.variables)
-      shared.kinds.push_back(variable.kind);
+      shared.kinds.push_back(variable.kind), shared.tiers.push_back(variable.tier);
     std::vector<uint32_t> ordered(model.variables.size());
     std::iota(ordered.begin(), ordered.end(), 0);
     std::stable_sort(ordered.begin(), ordered.end(),

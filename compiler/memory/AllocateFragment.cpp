@@ -230,6 +230,10 @@ private:
     return placement.total;
   }
 
+  program::Tier tierOf(uint32_t region) const {
+    return region < firstShared ? program::Tier::Device : shared.regions[region - firstShared].tier;
+  }
+
   void emit(FragmentMemory &memory) {
     memory.fragment = std::make_unique<program::FragmentT>();
     program::FragmentT &fragment = *memory.fragment;
@@ -250,8 +254,13 @@ private:
           addOperand(buffers[bufferOf(item.copyTo)].place, 0);
         else
           addOperand({shared.variableRegions[item.copyVariable], shared.variables[item.copyVariable], from.bytes}, 0);
-        double seconds = static_cast<double>(from.bytes) * model.secondsPerByte;
-        const StepClock::Span span = clock.chain(seconds);
+        Action copy;
+        copy.inputs = {item.copyFrom};
+        const double bytes = static_cast<double>(from.bytes);
+        if (item.copyTo == none)
+          copy.lane = laneOfCopy(tierOf(from.region), tierOf(shared.variableRegions[item.copyVariable]));
+        copy.seconds = copy.lane == Lane::ToFile ? model.fileLatency + bytes * model.fileSecondsPerByte : bytes * model.secondsPerByte;
+        const StepClock::Span span = clock.time(copy);
         fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, span.begin, span.end);
         continue;
       }

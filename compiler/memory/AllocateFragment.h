@@ -35,6 +35,7 @@ struct SharedRegion {
 struct SharedStorage {
   std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
   std::vector<uint32_t> variableRegions;      ///< of the variables
+  std::vector<program::Tier> tiers;           ///< of the variables
   std::vector<ByteRange> results;             ///< places in their region
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment

@@ -125,7 +125,7 @@ void Homes::writeInPlace() {
     Buffer &storage = buffers[value];
     if (storage.home == Home::Variable && storage.index == write.variable && writers[write.variable] == 1)
       direct[index] = true; // of its own contents
-    if (storage.home != Home::Scratch || def[value] == none || writers[write.variable] > 1)
+    if (storage.home != Home::Scratch || def[value] == none || writers[write.variable] > 1 || storage.tier != shared.tiers[write.variable])
       continue;
     bool legal = true;
     forEachOldRead(write.variable, write.order,

@@ -26,13 +26,6 @@ StepClock::Span StepClock::time(const Action &action) {
   return {begin, end};
 }
 
-StepClock::Span StepClock::chain(double seconds) {
-  double &clock = lanes[static_cast<size_t>(Lane::Compute)];
-  const double begin = clock;
-  clock += seconds;
-  return {begin, clock};
-}
-
 double StepClock::end() const { return *std::max_element(lanes.begin(), lanes.end()); }
 
 } // namespace npar::memory

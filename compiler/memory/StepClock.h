@@ -19,8 +19,6 @@ public:
 
   /// The next step, which is no message.
   Span time(const Action &action);
-  /// The next step of the compute chain, which waits for no copy.
-  Span chain(double seconds);
   /// The end of the compute chain so far.
   double now() const { return lanes[static_cast<size_t>(Lane::Compute)]; }
   /// The end of all steps so far.

@@ -36,6 +36,7 @@ public:
         madeAt[rootOf(output)] = moved[index];
       takeResults(outputs, like);
     }
+    fragment.fileLatency = costs.fileLatency, fragment.fileSecondsPerByte = costs.fileSecondsPerByte;
     for (auto [action, until] : waiting)
       fragment.actions[action].until = moved[until];
   }
@@ -196,10 +197,11 @@ private:
         const Tier target = model.variables[write.variable].tier;
         if (root != rootOf(output) || tierOf(root) == target)
           continue;
-        uint32_t from = root;
-        if (tierOf(root) != Tier::Host && target == Tier::File)
-          from = appendCopy(root, Tier::Host, "copy to host of ", like);
-        write.value = appendCopy(from, target, "copy of ", like);
+        // The allocator copies from the host's memory to files, as late as something still reads the old contents.
+        if (target == Tier::Device)
+          write.value = appendCopy(root, Tier::Device, "copy of ", like);
+        else if (tierOf(root) == Tier::Device)
+          write.value = appendCopy(root, Tier::Host, "copy to host of ", like);
         break;
       }
   }

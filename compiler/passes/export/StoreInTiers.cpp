@@ -67,9 +67,9 @@ FailureOr<memory::TierCosts> costsOn(ModuleOp module, ArrayRef<cost::Machine> ma
     const bool isDevice = machine.kind == dsl::MachineKind::Device;
     for (const TierClause &clause : clauses) {
       if (isDevice && machine.hostTier.bandwidth <= 0)
-        return lacks(module, clause, machine, program::Tier::Host), failure();
+        return lacks(module, clause, machine, program::Tier::Host);
       if (clause.tier == program::Tier::File && machine.fileTier.bandwidth <= 0)
-        return lacks(module, clause, machine, program::Tier::File), failure();
+        return lacks(module, clause, machine, program::Tier::File);
     }
     auto raise = [](double &cost, double value) { cost = std::max(cost, value); };
     raise(costs.hostLatency, isDevice ? machine.hostTier.latency : machine.launch);
