@@ -73,9 +73,9 @@ public:
     addHandlers();
   }
 
-  int run() {
+  ServerEnd run() {
     llvm::consumeError(transport.run(handler)); // an error of the input is its end
-    return isShutDown ? 0 : 1;
+    return isShutDown ? ServerEnd::Good : isStarted ? ServerEnd::Early : ServerEnd::NoEditor;
   }
 
 private:
@@ -360,11 +360,11 @@ lsp::TextPointer ServerState::text(const std::string &path) {
   return bytes ? std::make_shared<const lsp::Text>(std::move(*bytes)) : nullptr;
 }
 
-int serve(std::FILE *in, int out, bool delimited) {
+ServerEnd serve(std::FILE *in, int out, bool delimited) {
   llvm::raw_fd_ostream stream(out, /*shouldClose=*/true);
-  int code = Server(in, stream, delimited).run();
+  ServerEnd end = Server(in, stream, delimited).run();
   stream.clear_error(); // the editor may be gone
-  return code;
+  return end;
 }
 
 } // namespace npar::driver
