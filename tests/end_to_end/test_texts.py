@@ -113,9 +113,9 @@ class CommandsTest(DriverTest):
         self.assertTrue((self.folder / "--every").exists())
 
     def complete(self, *words):
-        script = f'source <("$0" completion); COMP_WORDS=(npar "$@"); COMP_CWORD=$#; _npar; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        script = f'set -u; unset NPAR_STDLIB; source <("$0" completion); COMP_WORDS=(npar "$@"); COMP_CWORD=$#; _npar; printf "%s\\n" "${{COMPREPLY[@]-}}"'
         result = subprocess.run(["bash", "-c", script, NPAR, *words], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
-        return set(result.stdout.split())
+        return set(result.stdout.splitlines()) - {""}
 
     def test_completion(self):
         (self.folder / "mine.npar").write_text("")
@@ -127,6 +127,9 @@ class CommandsTest(DriverTest):
         self.assertEqual(self.complete("train", "gpt2", "--backend", "=", "c"), {"cpu", "cuda"})
         self.assertEqual(self.complete("inspect", "hosts", "--per"), {"--per-host"})
         self.assertEqual(self.complete("train", "gpt2", "--data", "m"), {"mine.npar"})
+        (self.folder / "two words *.npar").write_text("")
+        self.assertEqual(self.complete("fmt", "t"), {"two words *.npar"})
+        self.assertEqual(self.complete("nosuch", "zz"), set())
 
 
 if __name__ == "__main__":
