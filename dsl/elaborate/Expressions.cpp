@@ -233,7 +233,7 @@ Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
     case ast::SuffixKind::Call:
       if (!object)
         reporter.fail(Code::L16, suffix.location, kindOf(value) + " cannot be called");
-      value = forward(**object, suffix, place(suffix), scope);
+      value = forward(**object, i == 0 ? base.text : "", suffix, place(suffix), scope);
       break;
     case ast::SuffixKind::Select:
       value = select(value, suffix, place(suffix), scope);
