@@ -337,15 +337,37 @@ class LifeTest(LspTest):
             client.request("no/suchMethod", {})
         client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///not/open"}, "contentChanges": [{"text": "x"}]})
         client.notify("textDocument/didOpen", {"nothing": 1})
-        client.process.stdin.write(b"Content-Length: 9\r\n\r\nnot json!")
-        deep = b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100000 + b"]" * 100000 + b"}"
-        client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(deep) + deep)
-        client.process.stdin.flush()
         uri = client.open("hello.npar", HELLO)
         self.assertEqual(client.diagnostics[uri], [])
         client.request("shutdown", None)
         with self.assertRaisesRegex(RequestFailed, "-32600"):
             client.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+
+    def test_messages_that_are_none_are_answered_and_end_no_server(self):
+        client = self.client()
+        deep = b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100000 + b"]" * 100000 + b"}"
+        for message, code, identity in (
+            (b"not json!", -32700, None),
+            (b'{"jsonrpc":"2.0","id":7,"method":"\xff"}', -32700, None),
+            (deep, -32600, None),
+            (b"[]", -32600, None),
+            (b"3", -32600, None),
+            (b'{"id":7,"method":"textDocument/hover"}', -32600, 7),
+            (b'{"jsonrpc":"2.0","id":7,"method":8}', -32600, 7),
+            (b'{"jsonrpc":"2.0"}', -32600, None),
+        ):
+            with self.subTest(message[:40]):
+                client.process.stdin.write(b"content-length:%d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n" % len(message) + message)
+                client.process.stdin.flush()
+                with self.assertRaisesRegex(RequestFailed, str(code)):
+                    client.answer(identity)
+        client.process.stdin.write(b"Content-Length: 67108865\r\n\r\n" + b" " * 67108865)
+        with self.assertRaisesRegex(RequestFailed, "at most 67108864 are read"):
+            client.answer(None)
+        for header in (b"Content-Length: 0", b"Content-Length: -5", b"Length: 5"):
+            client.process.stdin.write(header + b"\r\n\r\n")
+        self.assertEqual(client.open("hello.npar", HELLO) in client.diagnostics, True)
+        self.assertEqual(client.close(), 0)
 
     def test_old_results_are_dropped(self):
         """Of many changes in a row, what is told last is about the last one."""

@@ -5,12 +5,12 @@
 #include "tools/lib/lsp/Uri.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/npar/lsp/Answers.h"
+#include "tools/npar/lsp/MessageInput.h"
 #include "tools/npar/lsp/Problems.h"
 #include "tools/npar/lsp/Worker.h"
 
 #include <deque>
 #include <functional>
-#include <llvm/Support/LSP/Transport.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mutex>
 
@@ -26,42 +26,13 @@ bool fromJSON(const json::Value &value, Parameters &result, json::Path) {
   return true;
 }
 
-/// Drops messages whose JSON nests so deeply that reading it would overflow the stack.
-class BoundedInput final : public llvm::lsp::JSONTransportInput {
-public:
-  BoundedInput(std::FILE *in, llvm::lsp::JSONStreamStyle style) : JSONTransportInput(style), inner(in, style) {}
-  bool hasError() const override { return inner.hasError(); }
-  bool isEndOfInput() const override { return inner.isEndOfInput(); }
-  llvm::LogicalResult readDelimitedMessage(std::string &text) override { return bounded(inner.readDelimitedMessage(text), text); }
-  llvm::LogicalResult readStandardMessage(std::string &text) override { return bounded(inner.readStandardMessage(text), text); }
-
-private:
-  static llvm::LogicalResult bounded(llvm::LogicalResult read, const std::string &text) {
-    constexpr int deepest = 200;
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size() && llvm::succeeded(read); ++i) {
-      char c = text[i];
-      if (quoted)
-        quoted = c != '"', i += c == '\\' ? 1 : 0;
-      else if (c == '"')
-        quoted = true;
-      else if ((depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0) > deepest)
-        return llvm::failure();
-    }
-    return read;
-  }
-
-  llvm::lsp::JSONTransportInputOverFile inner;
-};
-
 using Reply = llvm::lsp::Callback<json::Value>;
 
 class Server {
 public:
   Server(std::FILE *in, llvm::raw_ostream &out, bool delimited)
       : style(delimited ? llvm::lsp::JSONStreamStyle::Delimited : llvm::lsp::JSONStreamStyle::Standard),
-        transport(std::make_unique<BoundedInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
+        transport(std::make_unique<MessageInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
         state({models::standardLibrary()}),
         publishDiagnostics(handler.outgoingNotification<json::Value>("textDocument/publishDiagnostics")),
         refreshHints(handler.outgoingRequest<json::Value, Parameters>("workspace/inlayHint/refresh",
@@ -171,6 +142,7 @@ private:
     onRequest("textDocument/formatting", answerFormatting);
     onRequest("textDocument/codeAction", answerCodeAction);
     handler.method<Parameters, json::Value>("npar/wait", this, &Server::wait);
+    handler.method<Parameters, json::Value>(invalidMessage, this, &Server::refuse);
   }
 
   json::Value initialize(const json::Value &parameters) {
@@ -306,6 +278,14 @@ private:
       publish(path);
       told.erase(path);
     }
+  }
+
+  /// Answers a message that is no request.
+  void refuse(const Parameters &parameters, Reply reply) {
+    const json::Value *code = member(parameters.value, "code"), *message = member(parameters.value, "message");
+    std::optional<int64_t> number = code ? code->getAsInteger() : std::nullopt;
+    std::optional<llvm::StringRef> text = message ? message->getAsString() : std::nullopt;
+    reply(llvm::make_error<llvm::lsp::LSPError>(text.value_or("").str(), static_cast<llvm::lsp::ErrorCode>(number.value_or(-32600))));
   }
 
   /// Answers when the worker has nothing left to do, for tests and scripts. Messages that come from a file wait with it.
