@@ -232,6 +232,42 @@ t.step(tokens=x, targets=y)
         self.assertIn("wrong.npar:20:9: error: ", out)
         self.assertRegex(out, r"\n +hiden, vocab -> tp .*\n +\^~~~~\n")
 
+    def test_cell_magic(self):
+        """`%%npar` compiles a cell and binds a name; errors have carets and no traceback: in IPython if it is installed, else in a stand-in."""
+        self.python("""
+try:
+    from IPython.core.interactiveshell import InteractiveShell
+except ImportError:
+    class InteractiveShell:                              # what the extension uses of it
+        def __init__(self):
+            self.user_ns, self.magics = {}, {}
+        def register_magic_function(self, function, kind, name):
+            assert kind == "cell"
+            self.magics[name] = function
+        def run_cell_magic(self, name, line, cell):
+            return self.magics[name](line, cell)
+shell = InteractiveShell()
+npar.load_ipython_extension(shell)
+made = shell.run_cell_magic("npar", "p --plan two_by_two --set width=32 --set mesh.tp=4 --no-kernels", hello)
+assert shell.user_ns["p"] is made and made.ranks == 8 and "svg" in made._repr_mimebundle_()["image/svg+xml"]
+shell.user_ns["parts"] = {"Mine": "layer Mine(embed) { forward(x) { return x + x } }"}
+mine = hello.replace('import "Linear"', 'import "Linear"\\nimport "Mine"').replace("    loss", "    own = Mine(embed)\\n    loss").replace("up(table(tokens))", "up(own(table(tokens)))")
+assert shell.run_cell_magic("npar", "q --imports parts --plan none --no-kernels", mine).ranks == 1
+for line, cell, kind, what in (
+    ("p", hello.replace("hidden, vocab -> tp", "hiden -> tp"), npar.CompileError, "^~~~~"), ("p q", hello, npar.UsageError, "unrecognized arguments: q"),
+    ("", hello, npar.UsageError, "name"), ("1p", hello, npar.UsageError, "'1p' is not"), ("p --set width", hello, npar.UsageError, "KEY=VALUE"),
+    ("p 'x", hello, npar.UsageError, "quotation"), ("p", " ", npar.UsageError, "no model text"), ("p --imports x", hello, npar.UsageError, "--imports x"),
+):
+    try:
+        shell.run_cell_magic("npar", line, cell)
+    except kind as error:
+        shown = error._render_traceback_()
+        assert what in "".join(shown) and not any("Traceback" in each for each in shown), shown
+    else:
+        raise AssertionError(line)
+assert shell.user_ns["p"] is made
+""")
+
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
         self.python("""
@@ -274,6 +310,36 @@ back = state_of(text_of(state))
 assert (back.pop("array") == state.pop("array")).all() and back == state, back
 """)
 
+    def test_simulate(self):
+        """Slow ranks and links, jitter, failures, assumptions and pictures; wrong ones are refused by their names in Python."""
+        self.python("""
+def step(**options):
+    return npar.simulate(hello, machine="dgx-a100", **options)
+plain = step()
+slow = step(slow={"rank=3": 1.5, "dp=0": 1.2}, slow_links={"host": 2}, jitter=0.05, jitter_samples=20, jitter_seed=7)
+assert slow.seconds_per_step > plain.seconds_per_step == slow.disturbed.undisturbed_seconds_per_step
+assert slow.disturbed.slow == ["rank=3:1.5", "dp=0:1.2"] and slow.jitter.samples == 20, slow
+assert step(slow="rank=3:1.5").seconds_per_step == step(slow=["rank=3:1.5"]).seconds_per_step > plain.seconds_per_step
+assert step(device_mtbf=5e4, checkpoint_seconds=30, restart_seconds=600, total_tokens=1e9).failures.interval_steps > 1
+assert step(task_times=[1, 2, 1, 0.1], devices=4, hosts=1, place="tp, dp").seconds_per_step > 2 * 3e-3 - 1e-9
+assert step(rows_sent=(0.5, 0.25), post_validated=True, overlapped_gathers=True, unfused_sums=True, unmoved_work=True).seconds_per_step > 0
+assert "<svg" in slow._repr_mimebundle_()["image/svg+xml"] and "traceEvents" in slow.timeline().trace and "slowed" in slow.page().html
+for options, kind, what in (
+    ({"slow": "x"}, npar.UsageError, "slow[0] is 'x': name ranks"), ({"slow": [3]}, TypeError, "slow is [3]"),
+    ({"slow": {"rank=99": 2}}, npar.InputError, "slow = rank=99:2: there is no rank 99"), ({"slow_links": {"moon": 2}}, npar.UsageError, "pair, host, rack or cluster"),
+    ({"task_times": [1]}, npar.UsageError, "task_times has 1 numbers"), ({"jitter_seed": 1}, npar.UsageError, "need jitter"),
+    ({"host_mtbf": 3}, npar.UsageError, "checkpoint_seconds and restart_seconds"), ({"devices": 99}, npar.UsageError, "devices = 99"),
+    ({"jitter": "a"}, TypeError, "jitter is 'a'"), ({"hosts": -1}, npar.UsageError, "hosts is -1"), ({"slows": 1}, TypeError, "simulate() has no argument 'slows'"),
+):
+    try:
+        step(**options)
+    except kind as error:
+        assert str(error).startswith(what) or what in str(error), error
+        assert "npar_" not in str(error) and "--" not in str(error), error
+    else:
+        raise AssertionError(options)
+""")
+
     @slow
     def test_verify_simulate_plan_generate(self):
         """The reports, remarks by logging, generation, and training on files that a function ends."""
@@ -288,7 +354,14 @@ step = npar.simulate(p, machine="dgx-a100")
 assert 0 < step.seconds_per_step < 1 and "ms per step" in repr(step), step
 best = npar.plan(hello, machine="dgx-a100", budget=4)
 assert best.best["seconds_per_step"] > 0 and "mesh" in best.text and best.tried and "ms" in repr(best)
-found = best.compile(kernels=False)
+found = npar.compile(best.text, kernels=False)                # with the model's text in it
+assert found.bytes() and found.mesh == best.compile(kernels=False).mesh == npar.plan(p, machine="dgx-a100", budget=4).compile(kernels=False).mesh
+own = 'import "gpt2"\\nconfig "tiny" for Gpt2(depth = 2, width = 64, heads = 2)\\ntrain base for Gpt2 { batch 8  optimizer AdamW(lr = 1e-3) }\\n'
+open("own.npar", "w").write(own)
+for model, options in ((own, {}), ("own.npar", {}), ("gpt2", {"config": "gpt2", "set": {"depth": 2, "width": 64, "heads": 2}}), (hello, {"set": {"width": 32}})):
+    text = npar.plan(model, machine="dgx-a100", budget=1, **options).text
+    size = {"GPT-2": 3_382_080, "Hello": 45_440}["GPT-2" if "Gpt2" in text else "Hello"]
+    assert npar.compile(text, kernels=False).summary.parameters == size, text
 assert found.mesh.axes == {axis: size for axis, size in found.mesh.axes.items() if f"{axis} = {size}" in best.text}, best.text
 t = npar.Trainer(npar.compile(hello, plan="none"))
 assert any("memory" in each.lower() or "MiB" in each for each in heard), heard

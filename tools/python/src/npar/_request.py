@@ -9,6 +9,8 @@ from ._errors import CompileError, UsageError
 
 Imports = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
+# The arguments of Request.of after the model.
+OPTIONS = ("plan", "train", "config", "set", "imports", "machine", "targets", "kind", "kernels", "name")
 KINDS = {"training": 0, "evaluation": 1, "generation": 2}
 
 
@@ -53,6 +55,9 @@ class Request:
 
     def changed(self, **changes) -> "Request":
         return Request({**self.given, **{key: value for key, value in changes.items() if value is not None}}, self.imports)
+
+    def without_plan(self) -> "Request":
+        return Request({key: value for key, value in self.given.items() if key != "plan"}, self.imports)
 
     def call(self, function, *arguments):
         """Calls a function of the library with this request; a located error gets to know its text."""
