@@ -32,7 +32,7 @@ PYTHON, LACKING = interpreter()
 slow = unittest.skipUnless(LONG, "NPAR_LONG is not set")
 HELLO = block(ROOT / "README.md", "npar")
 BEGIN = """
-import logging, os, signal, sys, threading, time
+import logging, os, pickle, signal, sys, threading, time
 import numpy as np
 import npar
 hello = open("hello.npar").read()
@@ -206,14 +206,42 @@ for call, kind, what in (
     (lambda: npar.compile(hello, imports=5), TypeError, "imports has the type int"),
     (lambda: list(t.run([(x, y)], steps=1)), TypeError, "a batch has the type tuple: pass a dictionary of arrays by the names of the inputs: tokens, targets"),
     (lambda: t.generate("a", 0), npar.UsageError, "count is 0"),
+    (lambda: t.generate("", 3), npar.UsageError, "the prompt is empty"),
+    (lambda: t.generate([65.5], 3), TypeError, "pass whole numbers"),
+    (lambda: t.generate("x" * 30, 20), npar.InputError, "shorten the prompt, or set count to at most 3"),
+    (lambda: t.step(tokens=x, targets=np.where(y == y[0, 0], -100, y)), npar.InputError, "write cross_entropy(..., ignore = -100)"),
+    (lambda: t.step(tokens=x.astype(float), targets=y), npar.InputError, "convert it to integers"),
+    (lambda: t.step(tokens=x[:0], targets=y[:0]), npar.InputError, "size along 'batch' is 0"),
+    (lambda: t.step(tokens=None, targets=y), TypeError, "'tokens' is None"),
+    (lambda: t.run(None, steps=3), TypeError, "the loader has the type NoneType"),
+    (lambda: t.run([], steps=3.5), TypeError, "steps is 3.5"),
+    (lambda: t.evaluate([]), npar.InputError, "the loader gave no batch"),
+    (lambda: t.train(steps=3, data="hello.npar", tokens="bytes", evaluate_every=1), npar.InputError, "set evaluate,"),
+    (lambda: t[3], TypeError, "trainer[3]: pass the name of a parameter"),
+    (lambda: t.view("nothing"), npar.InputError, "program.parameters lists"),
+    (lambda: t.__setitem__("head.bias", np.ones(256, int)), npar.InputError, "convert it to floats"),
+    (lambda: npar.Trainer(t.program, timeout="x"), TypeError, "timeout is 'x'"),
+    (lambda: npar.Trainer(t.program, threads=-1), npar.UsageError, "threads is -1"),
+    (lambda: npar.compile(" "), npar.UsageError, "the model text is empty"),
+    (lambda: npar.compile(hello, set={"width": ""}), npar.UsageError, "a setting is empty"),
+    (lambda: npar.from_bytes("x"), TypeError, "from_bytes takes bytes"),
+    (lambda: pickle.dumps(t), TypeError, "save(folder)"),
+    (lambda: pickle.dumps(t.pieces("head.bias")[0]), TypeError, "pickle a copy"),
     (lambda: npar.plan(hello, budget=0), npar.UsageError, "budget is 0"),
 ):
     try:
         call()
     except kind as error:
-        assert what in str(error), error
+        assert what in str(error) and "npar_" not in str(error), error
     else:
         raise AssertionError(what)
+same = pickle.loads(pickle.dumps(t.program))              # with its text, so that it can be compiled for an evaluation
+assert same.bytes() == t.program.bytes() and npar.Trainer(same).evaluate([{"tokens": x, "targets": y}]).loss > 0
+heard = []
+logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
+poisoned = npar.Trainer(t.program)
+poisoned["head.bias"] = np.full(256, np.nan)
+assert poisoned.step(tokens=x, targets=y).skipped and any("step 0 changed nothing" in each for each in heard), heard
 child = os.fork()
 if child == 0:
     try:
@@ -414,7 +442,7 @@ assert count > 1000
 """)
 
     def test_processes_share_the_ranks(self):
-        """Two processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end both."""
+        """Processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end all."""
         (self.folder / "job.py").write_text(BEGIN + """
 p = npar.compile(hello, plan="two_by_two")
 t = npar.Trainer(p, threads=1, timeout=60)
@@ -424,6 +452,17 @@ t.save("run")
 again = npar.Trainer(p, threads=1, timeout=60).resume("run")
 assert again.steps == 3 and again.hash() == t.hash()
 assert t.evaluate([{"tokens": x, "targets": y}]).loss < losses[-1]
+more = [r for r in again.run([{"tokens": x, "targets": y}], steps=5, evaluate=[{"tokens": x, "targets": y}], checkpoint="run")]
+losses += [r.loss for r in more] + [more[-1].evaluation.loss]
+if "RANK" in os.environ:
+    for call, what in ((lambda: t.train(steps=9, random_data=True), "train on batches"), (lambda: t.evaluate("hello.npar", tokens="bytes"), "evaluate batches"),
+                       (lambda: t.generate("a", 2), "save its weights, and generate")):
+        try:
+            call()
+        except npar.UsageError as error:
+            assert what in str(error), error
+        else:
+            raise AssertionError(what)
 print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks), flush=True)
 if "end" in sys.argv:
     process = int(os.environ.get("RANK", 0))
@@ -439,20 +478,21 @@ if "end" in sys.argv:
         self.assertEqual(alone.returncode, 0, alone.stderr)
         expected, ranks = alone.stdout.strip().rsplit(" [", 1)
         self.assertEqual(ranks, "0, 1, 2, 3]")
-        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1"))[: 2 if LONG else 1]:
+        for processes, how, words in ((2, "batch", "differs from that of process 0"), (2, "gone", "process 1"), (4, "batch", "differs from that of process 0"))[: 3 if LONG else 1]:
             shutil.rmtree(self.folder / "run")
             with socket.socket() as at:
                 at.bind(("127.0.0.1", 0))
                 port = at.getsockname()[1]
             started = [
                 subprocess.Popen([PYTHON, "job.py", "end", how], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
-                for rank in range(2)
+                                 env=self.environment(RANK=str(rank), WORLD_SIZE=str(processes), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+                for rank in range(processes)
             ]
             ended = [each.communicate(timeout=300) for each in started]
             for rank, (out, errors) in enumerate(ended):
                 first = out.splitlines()[0] if out else ""
-                self.assertEqual(first, f"{expected} [{2 * rank}, {2 * rank + 1}]", errors)
+                own = range(4 // processes * rank, 4 // processes * (rank + 1))
+                self.assertEqual(first, f"{expected} {list(own)}", errors)
             self.assertIn(words, ended[0][0].split("ended:")[1])
 
     def test_notebook(self):

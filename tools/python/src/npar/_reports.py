@@ -49,9 +49,17 @@ class VerifyReport(Figures):
 class Prediction(Figures):
     """A predicted training step; the members are those of `npar simulate --json`. A notebook shows its timeline."""
 
-    def __init__(self, report: Mapping[str, Any], draw: Callable[[int], str]):
+    def __init__(self, report: Mapping[str, Any], drawing: Optional[Callable[[int], str]] = None):
         super().__init__(report)
-        self._draw = draw
+        self._drawing = drawing
+
+    def _draw(self, format: int) -> str:
+        if self._drawing is None:
+            raise UsageError("this prediction was copied or unpickled, and pictures need its model: call npar.simulate again")
+        return self._drawing(format)
+
+    def __reduce__(self):  # without the pictures, which need the request
+        return Prediction, (dict(self),)
 
     def timeline(self) -> Picture:
         """The predicted step, a row per stage."""
@@ -62,7 +70,7 @@ class Prediction(Figures):
         return Page(self._draw(_HTML))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"text/plain": repr(self), "image/svg+xml": self._draw(_SVG)}
+        return {"text/plain": repr(self), **({"image/svg+xml": self._draw(_SVG)} if self._drawing else {})}
 
     def __repr__(self) -> str:
         memory = self.get("memory_bytes")

@@ -3,7 +3,7 @@
 import re
 
 _FUNCTIONS = {"create": "Trainer", "run": "train", "set_length": "run", "evaluated": "evaluate", "to_dlpack": "view", "save_with": "save", "saved_file": "resume"}
-_MEMBERS = {"settings": "set", "data_order": "order", "evaluate_data": "evaluate", "without_kernels": "kernels", "timeout_seconds": "timeout"}
+_MEMBERS = {"data_order": "order", "evaluate_data": "evaluate", "without_kernels": "kernels", "timeout_seconds": "timeout"}
 _STRUCTS = "trainer|run|evaluate|generate|save|verify|simulate|plan|view"
 
 
@@ -12,6 +12,7 @@ def in_python_words(text: str) -> str:
     text = re.sub(rf"\bnpar_(?:(?:{_STRUCTS})_options|request)(?:: |\.| )(?=\w)", "", text)
     text = re.sub(r"\bnpar_(?:trainer|program)_([a-z_]+)\b", lambda found: _FUNCTIONS.get(found[1], found[1]), text)
     text = re.sub(r"\bnpar_(compile|verify|simulate|plan|library)\b", r"\1", text)
+    text = text.replace("NPAR_VIEW_PARAMETERS lists its parameters", "program.parameters lists its parameters").replace("'settings'", "'set'")
     for member, word in _MEMBERS.items():
-        text = re.sub(rf"'{member}'|\b{member}(?= is | = )", lambda found: found[0].replace(member, word), text)
+        text = re.sub(rf"\b{member}\b", word, text)
     return text
