@@ -152,6 +152,8 @@ struct Model {
   std::vector<StateUpdate> updates; ///< at most one for each state
   std::vector<LoggedValue> logged;
   std::vector<std::string> constants; ///< names of constants that a setting may override
+  std::vector<std::pair<std::string, std::string>>
+      chosenConstants; ///< of these, with their values: those that a setting or a configuration sets
   Location location;
 
   /// The node of the first loss that compares logits with targets; without one, that of the first loss.

@@ -32,7 +32,7 @@ PYTHON, LACKING = interpreter()
 slow = unittest.skipUnless(LONG, "NPAR_LONG is not set")
 HELLO = block(ROOT / "README.md", "npar")
 BEGIN = """
-import logging, os, signal, sys, threading, time
+import logging, os, pickle, signal, sys, threading, time
 import numpy as np
 import npar
 hello = open("hello.npar").read()
@@ -206,14 +206,42 @@ for call, kind, what in (
     (lambda: npar.compile(hello, imports=5), TypeError, "imports has the type int"),
     (lambda: list(t.run([(x, y)], steps=1)), TypeError, "a batch has the type tuple: pass a dictionary of arrays by the names of the inputs: tokens, targets"),
     (lambda: t.generate("a", 0), npar.UsageError, "count is 0"),
+    (lambda: t.generate("", 3), npar.UsageError, "the prompt is empty"),
+    (lambda: t.generate([65.5], 3), TypeError, "pass whole numbers"),
+    (lambda: t.generate("x" * 30, 20), npar.InputError, "shorten the prompt, or set count to at most 3"),
+    (lambda: t.step(tokens=x, targets=np.where(y == y[0, 0], -100, y)), npar.InputError, "write cross_entropy(..., ignore = -100)"),
+    (lambda: t.step(tokens=x.astype(float), targets=y), npar.InputError, "convert it to integers"),
+    (lambda: t.step(tokens=x[:0], targets=y[:0]), npar.InputError, "size along 'batch' is 0"),
+    (lambda: t.step(tokens=None, targets=y), TypeError, "'tokens' is None"),
+    (lambda: t.run(None, steps=3), TypeError, "the loader has the type NoneType"),
+    (lambda: t.run([], steps=3.5), TypeError, "steps is 3.5"),
+    (lambda: t.evaluate([]), npar.InputError, "the loader gave no batch"),
+    (lambda: t.train(steps=3, data="hello.npar", tokens="bytes", evaluate_every=1), npar.InputError, "set evaluate,"),
+    (lambda: t[3], TypeError, "trainer[3]: pass the name of a parameter"),
+    (lambda: t.view("nothing"), npar.InputError, "program.parameters lists"),
+    (lambda: t.__setitem__("head.bias", np.ones(256, int)), npar.InputError, "convert it to floats"),
+    (lambda: npar.Trainer(t.program, timeout="x"), TypeError, "timeout is 'x'"),
+    (lambda: npar.Trainer(t.program, threads=-1), npar.UsageError, "threads is -1"),
+    (lambda: npar.compile(" "), npar.UsageError, "the model text is empty"),
+    (lambda: npar.compile(hello, set={"width": ""}), npar.UsageError, "a setting is empty"),
+    (lambda: npar.from_bytes("x"), TypeError, "from_bytes takes bytes"),
+    (lambda: pickle.dumps(t), TypeError, "save(folder)"),
+    (lambda: pickle.dumps(t.pieces("head.bias")[0]), TypeError, "pickle a copy"),
     (lambda: npar.plan(hello, budget=0), npar.UsageError, "budget is 0"),
 ):
     try:
         call()
     except kind as error:
-        assert what in str(error), error
+        assert what in str(error) and "npar_" not in str(error), error
     else:
         raise AssertionError(what)
+same = pickle.loads(pickle.dumps(t.program))              # with its text, so that it can be compiled for an evaluation
+assert same.bytes() == t.program.bytes() and npar.Trainer(same).evaluate([{"tokens": x, "targets": y}]).loss > 0
+heard = []
+logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
+poisoned = npar.Trainer(t.program)
+poisoned["head.bias"] = np.full(256, np.nan)
+assert poisoned.step(tokens=x, targets=y).skipped and any("step 0 changed nothing" in each for each in heard), heard
 child = os.fork()
 if child == 0:
     try:
@@ -231,6 +259,42 @@ t.step(tokens=x, targets=y)
 """)
         self.assertIn("wrong.npar:20:9: error: ", out)
         self.assertRegex(out, r"\n +hiden, vocab -> tp .*\n +\^~~~~\n")
+
+    def test_cell_magic(self):
+        """`%%npar` compiles a cell and binds a name; errors have carets and no traceback: in IPython if it is installed, else in a stand-in."""
+        self.python("""
+try:
+    from IPython.core.interactiveshell import InteractiveShell
+except ImportError:
+    class InteractiveShell:                              # what the extension uses of it
+        def __init__(self):
+            self.user_ns, self.magics = {}, {}
+        def register_magic_function(self, function, kind, name):
+            assert kind == "cell"
+            self.magics[name] = function
+        def run_cell_magic(self, name, line, cell):
+            return self.magics[name](line, cell)
+shell = InteractiveShell()
+npar.load_ipython_extension(shell)
+made = shell.run_cell_magic("npar", "p --plan two_by_two --set width=32 --set mesh.tp=4 --no-kernels", hello)
+assert shell.user_ns["p"] is made and made.ranks == 8 and "svg" in made._repr_mimebundle_()["image/svg+xml"]
+shell.user_ns["parts"] = {"Mine": "layer Mine(embed) { forward(x) { return x + x } }"}
+mine = hello.replace('import "Linear"', 'import "Linear"\\nimport "Mine"').replace("    loss", "    own = Mine(embed)\\n    loss").replace("up(table(tokens))", "up(own(table(tokens)))")
+assert shell.run_cell_magic("npar", "q --imports parts --plan none --no-kernels", mine).ranks == 1
+for line, cell, kind, what in (
+    ("p", hello.replace("hidden, vocab -> tp", "hiden -> tp"), npar.CompileError, "^~~~~"), ("p q", hello, npar.UsageError, "unrecognized arguments: q"),
+    ("", hello, npar.UsageError, "name"), ("1p", hello, npar.UsageError, "'1p' is not"), ("p --set width", hello, npar.UsageError, "KEY=VALUE"),
+    ("p 'x", hello, npar.UsageError, "quotation"), ("p", " ", npar.UsageError, "no model text"), ("p --imports x", hello, npar.UsageError, "--imports x"),
+):
+    try:
+        shell.run_cell_magic("npar", line, cell)
+    except kind as error:
+        shown = error._render_traceback_()
+        assert what in "".join(shown) and not any("Traceback" in each for each in shown), shown
+    else:
+        raise AssertionError(line)
+assert shell.user_ns["p"] is made
+""")
 
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
@@ -274,6 +338,36 @@ back = state_of(text_of(state))
 assert (back.pop("array") == state.pop("array")).all() and back == state, back
 """)
 
+    def test_simulate(self):
+        """Slow ranks and links, jitter, failures, assumptions and pictures; wrong ones are refused by their names in Python."""
+        self.python("""
+def step(**options):
+    return npar.simulate(hello, machine="dgx-a100", **options)
+plain = step()
+slow = step(slow={"rank=3": 1.5, "dp=0": 1.2}, slow_links={"host": 2}, jitter=0.05, jitter_samples=20, jitter_seed=7)
+assert slow.seconds_per_step > plain.seconds_per_step == slow.disturbed.undisturbed_seconds_per_step
+assert slow.disturbed.slow == ["rank=3:1.5", "dp=0:1.2"] and slow.jitter.samples == 20, slow
+assert step(slow="rank=3:1.5").seconds_per_step == step(slow=["rank=3:1.5"]).seconds_per_step > plain.seconds_per_step
+assert step(device_mtbf=5e4, checkpoint_seconds=30, restart_seconds=600, total_tokens=1e9).failures.interval_steps > 1
+assert step(task_times=[1, 2, 1, 0.1], devices=4, hosts=1, place="tp, dp").seconds_per_step > 2 * 3e-3 - 1e-9
+assert step(rows_sent=(0.5, 0.25), post_validated=True, overlapped_gathers=True, unfused_sums=True, unmoved_work=True).seconds_per_step > 0
+assert "<svg" in slow._repr_mimebundle_()["image/svg+xml"] and "traceEvents" in slow.timeline().trace and "slowed" in slow.page().html
+for options, kind, what in (
+    ({"slow": "x"}, npar.UsageError, "slow[0] is 'x': name ranks"), ({"slow": [3]}, TypeError, "slow is [3]"),
+    ({"slow": {"rank=99": 2}}, npar.InputError, "slow = rank=99:2: there is no rank 99"), ({"slow_links": {"moon": 2}}, npar.UsageError, "pair, host, rack or cluster"),
+    ({"task_times": [1]}, npar.UsageError, "task_times has 1 numbers"), ({"jitter_seed": 1}, npar.UsageError, "need jitter"),
+    ({"host_mtbf": 3}, npar.UsageError, "checkpoint_seconds and restart_seconds"), ({"devices": 99}, npar.UsageError, "devices = 99"),
+    ({"jitter": "a"}, TypeError, "jitter is 'a'"), ({"hosts": -1}, npar.UsageError, "hosts is -1"), ({"slows": 1}, TypeError, "simulate() has no argument 'slows'"),
+):
+    try:
+        step(**options)
+    except kind as error:
+        assert str(error).startswith(what) or what in str(error), error
+        assert "npar_" not in str(error) and "--" not in str(error), error
+    else:
+        raise AssertionError(options)
+""")
+
     @slow
     def test_verify_simulate_plan_generate(self):
         """The reports, remarks by logging, generation, and training on files that a function ends."""
@@ -288,7 +382,14 @@ step = npar.simulate(p, machine="dgx-a100")
 assert 0 < step.seconds_per_step < 1 and "ms per step" in repr(step), step
 best = npar.plan(hello, machine="dgx-a100", budget=4)
 assert best.best["seconds_per_step"] > 0 and "mesh" in best.text and best.tried and "ms" in repr(best)
-found = best.compile(kernels=False)
+found = npar.compile(best.text, kernels=False)                # with the model's text in it
+assert found.bytes() and found.mesh == best.compile(kernels=False).mesh == npar.plan(p, machine="dgx-a100", budget=4).compile(kernels=False).mesh
+own = 'import "gpt2"\\nconfig "tiny" for Gpt2(depth = 2, width = 64, heads = 2)\\ntrain base for Gpt2 { batch 8  optimizer AdamW(lr = 1e-3) }\\n'
+open("own.npar", "w").write(own)
+for model, options in ((own, {}), ("own.npar", {}), ("gpt2", {"config": "gpt2", "set": {"depth": 2, "width": 64, "heads": 2}}), (hello, {"set": {"width": 32}})):
+    text = npar.plan(model, machine="dgx-a100", budget=1, **options).text
+    size = {"GPT-2": 3_382_080, "Hello": 45_440}["GPT-2" if "Gpt2" in text else "Hello"]
+    assert npar.compile(text, kernels=False).summary.parameters == size, text
 assert found.mesh.axes == {axis: size for axis, size in found.mesh.axes.items() if f"{axis} = {size}" in best.text}, best.text
 t = npar.Trainer(npar.compile(hello, plan="none"))
 assert any("memory" in each.lower() or "MiB" in each for each in heard), heard
@@ -341,7 +442,7 @@ assert count > 1000
 """)
 
     def test_processes_share_the_ranks(self):
-        """Two processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end both."""
+        """Processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end all."""
         (self.folder / "job.py").write_text(BEGIN + """
 p = npar.compile(hello, plan="two_by_two")
 t = npar.Trainer(p, threads=1, timeout=60)
@@ -351,6 +452,17 @@ t.save("run")
 again = npar.Trainer(p, threads=1, timeout=60).resume("run")
 assert again.steps == 3 and again.hash() == t.hash()
 assert t.evaluate([{"tokens": x, "targets": y}]).loss < losses[-1]
+more = [r for r in again.run([{"tokens": x, "targets": y}], steps=5, evaluate=[{"tokens": x, "targets": y}], checkpoint="run")]
+losses += [r.loss for r in more] + [more[-1].evaluation.loss]
+if "RANK" in os.environ:
+    for call, what in ((lambda: t.train(steps=9, random_data=True), "train on batches"), (lambda: t.evaluate("hello.npar", tokens="bytes"), "evaluate batches"),
+                       (lambda: t.generate("a", 2), "save its weights, and generate")):
+        try:
+            call()
+        except npar.UsageError as error:
+            assert what in str(error), error
+        else:
+            raise AssertionError(what)
 print(losses, t.hash(), float(t["head.weight"].sum()), sorted(ranks), flush=True)
 if "end" in sys.argv:
     process = int(os.environ.get("RANK", 0))
@@ -366,20 +478,21 @@ if "end" in sys.argv:
         self.assertEqual(alone.returncode, 0, alone.stderr)
         expected, ranks = alone.stdout.strip().rsplit(" [", 1)
         self.assertEqual(ranks, "0, 1, 2, 3]")
-        for how, words in (("batch", "differs from that of process 0"), ("gone", "process 1"))[: 2 if LONG else 1]:
+        for processes, how, words in ((2, "batch", "differs from that of process 0"), (2, "gone", "process 1"), (4, "batch", "differs from that of process 0"))[: 3 if LONG else 1]:
             shutil.rmtree(self.folder / "run")
             with socket.socket() as at:
                 at.bind(("127.0.0.1", 0))
                 port = at.getsockname()[1]
             started = [
                 subprocess.Popen([PYTHON, "job.py", "end", how], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
-                for rank in range(2)
+                                 env=self.environment(RANK=str(rank), WORLD_SIZE=str(processes), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+                for rank in range(processes)
             ]
             ended = [each.communicate(timeout=300) for each in started]
             for rank, (out, errors) in enumerate(ended):
                 first = out.splitlines()[0] if out else ""
-                self.assertEqual(first, f"{expected} [{2 * rank}, {2 * rank + 1}]", errors)
+                own = range(4 // processes * rank, 4 // processes * (rank + 1))
+                self.assertEqual(first, f"{expected} {list(own)}", errors)
             self.assertIn(words, ended[0][0].split("ended:")[1])
 
     def test_notebook(self):

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,16 +68,21 @@ class WheelTest(unittest.TestCase):
         lacking = [name for name in ("scikit_build_core", "nanobind", "auditwheel", "abi3audit") if subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode] if os.path.exists(python) else ["python"]
         if lacking:
             raise unittest.SkipTest(f"{python} lacks {', '.join(lacking)}: pip install -r tools/python/wheel-requirements.txt")
-        built = subprocess.run([ROOT / "tools" / "wheel"], env={**os.environ, "NPAR_BUILD": str(BUILD), "NPAR_PYTHON": python}, capture_output=True, text=True)
-        print(built.stdout)
-        assert built.returncode == 0, built.stdout + built.stderr
-        cls.said = built.stdout + built.stderr
-        (cls.wheel,) = (BUILD / "wheel").glob("npar-*.whl")
-        folder = tempfile.TemporaryDirectory(prefix="npar-test-")
+        folder = tempfile.TemporaryDirectory(prefix="npar test ")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "the build").symlink_to(BUILD)  # a path with spaces
+        built = cls.build_wheel(python)
+        print(built.stdout)
+        assert built.returncode == 0, built.stdout + built.stderr
+        (cls.wheel,) = (BUILD / "wheel").glob("npar-*.whl")
         (cls.folder / "hello.npar").write_text(HELLO)
         cls.python = python
+
+    @classmethod
+    def build_wheel(cls, python, **more):
+        environment = {**os.environ, "NPAR_BUILD": str(cls.folder / "the build"), "NPAR_PYTHON": python, **more}
+        return subprocess.run([ROOT / "tools" / "wheel"], env=environment, capture_output=True, text=True)
 
     def fresh(self, *packages):
         """An environment with the wheel and packages from the index."""
@@ -88,9 +94,9 @@ class WheelTest(unittest.TestCase):
             self.skipTest("pip cannot install: " + done.stderr.strip().splitlines()[-1])
         return own
 
-    def use(self, python, before="", after=""):
+    def use(self, python, before="", after="", prefix=()):
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NPAR", "LD_"))}
-        done = subprocess.run([python, "-c", USE, before, after], cwd=self.folder, env=own, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([*prefix, python, "-c", USE, before, after], cwd=self.folder, env=own, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -102,6 +108,8 @@ class WheelTest(unittest.TestCase):
         self.assertTrue(any("tbb" in name for name in names))
         (notices,) = [name for name in names if name.endswith("licenses/LICENSES/NOTICES")]
         self.assertIn("LLVM Exceptions", zipfile.ZipFile(self.wheel).read(notices).decode())
+        (nanobind,) = [name for name in names if name.endswith("licenses/LICENSES/nanobind")]
+        self.assertIn("Wenzel Jakob", zipfile.ZipFile(self.wheel).read(nanobind).decode())
         self.assertRegex(self.wheel.name, r"npar-[\d.]+-cp310-abi3-manylinux_2_\d+_x86_64\.whl")
         self.assertLessEqual(self.wheel.stat().st_size, 45_000_000)
         opened = [name for name in names if re.search(r"lib(cuda|nccl|mpi)", pathlib.PurePath(name).name)]
@@ -126,6 +134,29 @@ class WheelTest(unittest.TestCase):
         done = subprocess.run([source / "build" / "page"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 100)
+
+    def test_without_the_sources(self):
+        """The wheel works where the sources and the build are hidden: it uses only its own folder."""
+        hide = "for place in \"$0\" \"$1\"; do [ ! -e \"$place\" ] || mount -t tmpfs none \"$place\" || exit 77; done; shift; exec \"$@\""
+        hidden = ["unshare", "-m", "sh", "-c", hide, str(ROOT), str(BUILD)]
+        tried = subprocess.run([*hidden, "true"], capture_output=True, text=True)
+        if tried.returncode:
+            self.skipTest("needs the right to mount: " + tried.stderr.strip())
+        python = self.fresh("numpy")
+        self.assertEqual(self.use(python, prefix=hidden), self.use(python))
+        command = subprocess.run([*hidden, python.parent / "npar", "plan", "hello.npar", "--budget", "1"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("import \"hello.npar\"", command.stdout, command.stderr)
+        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 1}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
+        self.assertIn("Gpt2", listed.stdout, listed.stderr)
+
+    def test_a_newer_c_library_is_refused(self):
+        kept = shutil.move(self.wheel, self.folder / self.wheel.name)  # the build empties its folder
+        try:
+            built = self.build_wheel(self.python, NPAR_GLIBC="2.28")
+        finally:
+            shutil.move(kept, self.wheel)
+        self.assertNotEqual(built.returncode, 0)
+        self.assertRegex(built.stderr, r"error: the wheel needs glibc 2\.\d+, and at most 2\.28 is promised: build on Debian 12, or set NPAR_GLIBC=")
 
     def test_without_numpy(self):
         python = self.fresh()

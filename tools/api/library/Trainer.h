@@ -60,8 +60,8 @@ struct npar_trainer {
   npar::engine::Session &session() const { return *memory->session; }
   /// The processes that share the ranks.
   npar::job::Processes &processes() { return memory->job ? static_cast<npar::job::Processes &>(*memory->job) : alone; }
-  /// Usage if other processes have some of the ranks. `name`: the function that was called.
-  npar::engine::Status checkAlone(const char *name) const;
+  /// Usage if other processes have some of the ranks. `name`: the function that was called; `instead`: what to do.
+  npar::engine::Status checkAlone(const char *name, const char *instead) const;
   /// Remembers a folder whose checkpoints this trainer has resumed from or written: only there it may add more.
   void usesFolder(const std::string &path);
   bool hasUsedFolder(const std::string &path) const;

@@ -37,10 +37,8 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
-Status npar_trainer::checkAlone(const char *name) const {
-  return memory->job ? Status::usage(std::string(name) + ": the trainer shares its ranks with other processes; npar launch trains and "
-                                                         "evaluates on files with several processes")
-                     : Status();
+Status npar_trainer::checkAlone(const char *name, const char *instead) const {
+  return memory->job ? Status::usage(std::string(name) + ": the trainer shares its ranks with other processes: " + instead) : Status();
 }
 
 namespace npar::api {

@@ -12,6 +12,7 @@ from ._errors import (
     CheckFailed, CompileError, Diagnostic, Edit, Error, Fix, InputError, InternalError, RunError, Stopped, Timeout, UsageError,
 )
 from ._loader import ArrayLoader
+from ._magic import load_ipython_extension  # for `%load_ext npar`
 from ._native import version as __version__
 from ._pictures import Page, Picture, Report
 from ._program import (

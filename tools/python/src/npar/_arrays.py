@@ -10,6 +10,8 @@ _CPU = (1, 3)  # DLPack's numbers of the processor's memory, and of such memory 
 
 def lend(value: Any, name: str):
     """An array in the processor's memory that DLPack or the buffer protocol can read."""
+    if value is None:
+        raise TypeError(f"'{name}' is None: pass an array")
     if getattr(value, "requires_grad", False):
         value = value.detach()
     numpy = sys.modules.get("numpy")
@@ -113,6 +115,9 @@ class View:
         import torch
 
         return torch.from_dlpack(self)
+
+    def __reduce__(self):
+        raise TypeError(f"'{self.name}' is a view of npar's memory, which cannot be pickled: pickle a copy, {self.name!r} of trainer.state_dict()")
 
     def __len__(self) -> int:
         if not self.shape:

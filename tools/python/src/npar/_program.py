@@ -246,6 +246,12 @@ class Program:
     def __repr__(self) -> str:
         return f"<npar.Program: {self._line()}>"
 
+    def __reduce__(self):  # a native program, to be trusted like the pickle that holds it
+        return _unpickled, (self.bytes(), self._request, self._opened)
+
+    def __deepcopy__(self, memo) -> "Program":
+        return self
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         text = self._native.describe(_SUMMARY, _TEXT, {})
         return {"text/plain": text, "image/svg+xml": self._native.describe(_TIMELINE, _SVG, {})}
@@ -258,6 +264,10 @@ class Program:
         if self._request is None or self._opened:
             raise UsageError("the program was opened, not compiled, so npar does not know its text: pass `program`, compiled for this use")
         return _compile(self._request.changed(kind=kind, without_kernels=False), progress=False)
+
+
+def _unpickled(data: bytes, request: Optional[Request], opened: bool) -> Program:
+    return Program(_native.from_bytes(data), request, opened)
 
 
 def _size(count: float) -> str:
@@ -320,6 +330,8 @@ def open(path) -> Program:
 
 def from_bytes(data: bytes) -> Program:
     """The same from memory."""
+    if not isinstance(data, bytes):
+        raise TypeError(f"from_bytes takes bytes, as program.bytes() returns them, not {type(data).__name__}")
     return Program(_native.from_bytes(data), None)
 
 

@@ -9,14 +9,21 @@ from ._errors import CompileError, UsageError
 
 Imports = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
+# The arguments of Request.of after the model.
+OPTIONS = ("plan", "train", "config", "set", "imports", "machine", "targets", "kind", "kernels", "name")
 KINDS = {"training": 0, "evaluation": 1, "generation": 2}
 
 
 def word_of(value: Any) -> str:
     """A setting as a model text writes it."""
+    if value is None:
+        return "none"
     if isinstance(value, bool):
         return "1" if value else "0"
-    return str(value)
+    word = str(value)
+    if not word:
+        raise UsageError("a setting is empty: give a value, such as set={'width': 32}")
+    return word
 
 
 def mapping_of(value: Any, name: str, content: str) -> Mapping:
@@ -54,6 +61,9 @@ class Request:
     def changed(self, **changes) -> "Request":
         return Request({**self.given, **{key: value for key, value in changes.items() if value is not None}}, self.imports)
 
+    def without_plan(self) -> "Request":
+        return Request({key: value for key, value in self.given.items() if key != "plan"}, self.imports)
+
     def call(self, function, *arguments):
         """Calls a function of the library with this request; a located error gets to know its text."""
         try:
@@ -77,6 +87,8 @@ def _source_of(model) -> Dict[str, str]:
         return {"folder" if os.path.isdir(model) else "file": os.fspath(model)}
     if not isinstance(model, str):
         raise TypeError(f"a model is a text, a path or the name of a library model, not {type(model).__name__}")
-    if "\n" in model or "{" in model or not model.strip():
+    if not model.strip():
+        raise UsageError("the model text is empty")
+    if "\n" in model or "{" in model:
         return {"text": model}
     return {"folder" if os.path.isdir(model) else "file": model}

@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 import json
+import operator
 import os
 import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
@@ -124,6 +125,8 @@ class Trainer:
             if value is not None:
                 options[key] = value
         if timeout is not None:
+            if not isinstance(timeout, (int, float)):
+                raise TypeError(f"timeout is {timeout!r}: pass seconds")
             options["timeout_seconds"] = float(timeout)
         self.program = program
         self._pid = os.getpid()
@@ -148,7 +151,10 @@ class Trainer:
         for name in arrays:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
-        return StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
+        result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
+        if result.skipped and not result.loss_scale:  # fp16 skips steps to find its scale
+            log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
+        return result
 
     def run(
         self, loader: Iterable[Mapping[str, Any]], *, steps: int, evaluate: Optional[Iterable] = None, evaluate_every: Optional[int] = None,
@@ -167,6 +173,10 @@ class Trainer:
         A `break` ends the training after the step. Write a checkpoint then with `save`, if you want one.
         """
         self._check_process()
+        if not isinstance(loader, collections.abc.Iterable):
+            raise TypeError(f"run: the loader has the type {type(loader).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
+        if not isinstance(steps, int):
+            raise TypeError(f"run: steps is {steps!r}: pass a whole number")
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
@@ -242,7 +252,7 @@ class Trainer:
         program  the same model compiled with kind="evaluation"; default: compiled from the trainer's own text
         """
         self._check_process()
-        if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and all(isinstance(each, (str, os.PathLike)) for each in data)):
+        if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, os.PathLike)) for each in data)):
             options = _given(data=_paths(data), tokens=tokens)
             options["program"] = self._evaluation_program(program)._native
             with Listener(progress) as listener:
@@ -280,6 +290,9 @@ class Trainer:
         self._check_process()
         if count == 0:
             raise UsageError("generate: count is 0, it must be at least 1")
+        tokens = None if isinstance(prompt, str) else _whole_numbers(prompt, "prompt")
+        if not (prompt if tokens is None else tokens):
+            raise UsageError("generate: the prompt is empty: it must have at least one token")
         if program is None:
             if self._generation is None:
                 self._generation = self.program._compiled_for(2)
@@ -289,10 +302,10 @@ class Trainer:
             top_p=float(top_p), seed=seed,
         )
         options["program"] = program._native
-        if isinstance(prompt, str):
+        if tokens is None:
             options["prompt_text"] = prompt
         else:
-            options["prompt"] = [int(each) for each in prompt]
+            options["prompt"] = tokens
 
         def hears(kind, text, done, total, step, candidate):
             if kind == TOKEN and on_token:
@@ -367,11 +380,13 @@ class Trainer:
 
     def __getitem__(self, name: str):
         self._check_process()
+        _check_name(name)
         return gathered(self._native.tensor(name, _COPY, 0), name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
         self._check_process()
+        _check_name(name)
         self._native.write(name, lend(value, name))
 
     def __contains__(self, name: str) -> bool:
@@ -395,6 +410,9 @@ class Trainer:
         return [each.name for each in parameters] + ([state for each in parameters for state in each.states] if optimizer else [])
 
     # -- inside
+
+    def __reduce__(self):
+        raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
 
     def _check_process(self) -> None:
         same_process(self._pid, "trainer")
@@ -420,6 +438,18 @@ class Trainer:
 
 def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
     return Evaluation(report.get("loss"), report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"trainer[{name!r}]: pass the name of a parameter, such as 'head.weight'; program.parameters lists them")
+
+
+def _whole_numbers(values: Iterable[Any], name: str) -> List[int]:
+    try:
+        return [operator.index(each) for each in values]
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}: pass whole numbers") from None
 
 
 def _given(**options) -> Dict[str, Any]:
