@@ -230,6 +230,27 @@ class QuestionsTest(LspTest):
         for part in ("2 × `h.*.attn.c_attn.weight`", "on a rank", "optimizer", "exp_avg, exp_avg_sq", "owned by rank 0", "owned by rank 1"):
             self.assertIn(part, weight)
 
+    def test_hovers_tell_of_the_text_alone(self):
+        """Not of another open text that has parameters of the same layer."""
+        client = self.client()
+        other = client.open("other.npar", HELLO.replace("Hello", "Other"))
+        uri = client.open("hello.npar", HELLO)
+        self.assertNotEqual(uri, other)
+        text = HELLO.replace("relu(up(table(tokens)))", "relu(up(table(tokens))) + sum(table.weight, over = [vocab, embed])")
+        client.change(uri, text, 2)
+        client.wait()
+        shown = client.hover(uri, *place(text, "weight"))
+        self.assertIn("`table.weight`: `f32[vocab, embed]`", shown)
+        self.assertNotIn("2 ×", shown)
+
+    def test_large_texts(self):
+        """Signatures and comments of 9,000 layers are found in one pass over the text."""
+        client = self.client()
+        text = "".join(f"# {i}\nlayer L{i}(embed) {{ param weight: [embed] = ones forward(x) = x * weight }}\n" for i in range(9000))
+        uri = client.open("large.npar", text)
+        items = client.at("completion", uri, *place(text, "x * weight", 4000))["items"]
+        self.assertEqual([one["documentation"]["value"] for one in items if one["label"] == "L77"], ["77"])
+
     def test_hints_tell_what_lines_of_a_plan_do(self):
         client = self.client()
         uri = client.open("hello.npar", HELLO)
