@@ -60,7 +60,7 @@ class LspTest(DriverTest):
             stream.close()
 
     def errors(self, client, uri, severity=1):
-        return [one["message"] for one in client.diagnostics[uri] if one["severity"] == severity]
+        return [one["message"] for one in client.diagnostics.get(uri, []) if one["severity"] == severity]
 
 
 class DiagnosticsTest(LspTest):
@@ -169,6 +169,29 @@ class DiagnosticsTest(LspTest):
         client.change(layer, "layer Scale(embed) { param weight: [embed] = ones forward(x) = x * weight }\n", 2)
         client.wait()
         self.assertEqual((client.diagnostics[layer], client.diagnostics[main]), ([], []))
+
+    def test_files_that_change_on_the_disk(self):
+        """The editor is asked to watch them; without a watcher, saving a text looks at the disk again."""
+        capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+        client = self.client(capabilities=capabilities)
+        main = client.open("main.npar", HELLO.replace('import "Linear"', 'import "Linear"\nimport "Scale"').replace("relu(up(", "relu(up(s(").replace("(tokens)))", "(tokens))))").replace("    up ", "    s = Scale(embed)\n    up "))
+        (asked,) = client.asked
+        self.assertEqual((asked["method"], asked["params"]["registrations"][0]["registerOptions"]["watchers"]), ("client/registerCapability", [{"globPattern": "**/*.npar"}]))
+        layer = "layer Scale(embed) { param weight: [embed] = ones forward(x) = x * weight }\n"
+        for text, tell, expected in (
+            (None, None, 'cannot find import "Scale"'),
+            (layer, ("textDocument/didSave", {"textDocument": {"uri": main}}), None),
+            (layer.replace("[embed] = ones", "[embd] = ones"), ("workspace/didChangeWatchedFiles", {"changes": []}), "embd"),
+            (layer, ("workspace/didChangeWatchedFiles", {"changes": []}), None),
+        ):
+            with self.subTest(expected):
+                if text:
+                    (self.folder / "Scale.npar").write_text(text)
+                    client.notify(*tell)
+                    client.wait()
+                errors = self.errors(client, main) + self.errors(client, (self.folder / "Scale.npar").as_uri())
+                self.assertEqual([error for error in errors if not expected or expected not in error], [])
+                self.assertEqual(bool(errors), bool(expected))
 
     def test_texts_without_files_and_odd_names(self):
         client = self.client()
