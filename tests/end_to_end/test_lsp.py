@@ -204,6 +204,12 @@ class DiagnosticsTest(LspTest):
         definition = client.at("definition", uri, *place(HELLO, "Linear(embed"))
         self.assertTrue(definition["uri"].endswith("/layers/Linear.npar"), definition)
         self.assertEqual(client.at("definition", uri, *place(HELLO, "up(table"))["uri"], uri)
+        # An editor may escape more than npar does: what it was told goes away by its own spelling.
+        uri = client.open((self.folder / "a(b).npar").as_uri().replace("(", "%28").replace(")", "%29"), HELLO.replace("tokens)))", "token)))"))
+        self.assertEqual(len(client.diagnostics[uri]), 1)
+        client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        client.wait()
+        self.assertEqual(client.diagnostics[uri], [])
 
 
 class QuestionsTest(LspTest):
@@ -265,6 +271,13 @@ class QuestionsTest(LspTest):
         shown = client.hover(uri, *place(text, "weight"))
         self.assertIn("`table.weight`: `f32[vocab, embed]`", shown)
         self.assertNotIn("2 ×", shown)
+
+    def test_a_wrong_plan_adds_nothing_to_what_others_tell(self):
+        client = self.client()
+        text = HELLO + "plan wrong for Hello { mesh dp = 2 micro 1 split { bach -> dp } }\n"
+        uri = client.open("hello.npar", text)
+        self.assertTrue(self.errors(client, uri))
+        self.assertEqual(client.hover(uri, *place(text, "tokens")).count("i32[batch, seq]`"), 1)
 
     def test_large_texts(self):
         """Signatures and comments of 9,000 layers are found in one pass over the text."""

@@ -38,6 +38,9 @@ public:
       : workspace(workspace), path(path), meaning(meaning), choices(facts.choicesSeeing(path)) {
     if (meaning.symbol && choices.empty()) // what other texts do with a layer is told where only they use it
       choices = facts.choicesSeeing(meaning.symbol.path);
+    auto isBroken = [](const ElaboratedPointer &one) { return !one->program; };
+    if (!std::all_of(choices.begin(), choices.end(), isBroken)) // they know less of the same
+      choices.erase(std::remove_if(choices.begin(), choices.end(), isBroken), choices.end());
     preferPlan();
   }
 

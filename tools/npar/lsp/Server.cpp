@@ -221,8 +221,15 @@ private:
 
   void close(const json::Value &parameters) {
     std::string path = lsp::pathOf(stringAt(parameters, "textDocument", "uri"));
-    if (state.documents.erase(path) == 0)
+    auto document = state.documents.find(path);
+    if (document == state.documents.end())
       return;
+    const std::string uri = document->second.uri;
+    state.documents.erase(document);
+    if (uri != state.uri(path)) { // the editor knows the problems by its own spelling
+      publishDiagnostics(json::Object{{"uri", toJson(uri)}, {"diagnostics", json::Array()}});
+      told.erase(path);
+    }
     state.workspace.close(path);
     state.facts.drop(path);
     worker.drop(path);
