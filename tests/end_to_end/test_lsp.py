@@ -193,6 +193,15 @@ class DiagnosticsTest(LspTest):
                 self.assertEqual([error for error in errors if not expected or expected not in error], [])
                 self.assertEqual(bool(errors), bool(expected))
 
+    def test_imports_of_a_text_without_a_model(self):
+        client = self.client()
+        layer = 'import "Linear"\nlayer Twice(embed) {\n    inner = Linear(embed, embed)\n    forward(x) = inner(inner(x))\n}\n'
+        uri = client.open("Twice.npar", layer.replace('"Linear"', '"Liner"'))
+        self.assertEqual(self.errors(client, uri)[0].split("\n")[0], 'cannot find import "Liner"')
+        client.change(uri, layer, 2)
+        client.wait()
+        self.assertEqual(client.diagnostics[uri], [])
+
     def test_texts_without_files_and_odd_names(self):
         client = self.client()
         uri = client.open("untitled:Untitled-1", HELLO.replace("tokens)))", "token)))"))
