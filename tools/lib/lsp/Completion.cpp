@@ -133,7 +133,7 @@ private:
         add(symbol.name, kindOf(symbol.kind), symbol.layer.empty() ? wordOf(symbol.kind) : symbol.layer);
   }
 
-  /// Names in scope of the declaration around the place: those of the last good index, and those that are written before the place.
+  /// Adds the names in scope of the declaration around the place, from the last good index and from the text before the place.
   void addOwn(const std::set<SymbolKind> &kinds) {
     if (int own = declaration(); own >= 0)
       addSymbols(*index, own, kinds);
@@ -273,7 +273,7 @@ private:
         add(name, CompletionKind::Function, "learning rate");
   }
 
-  /// In an optimizer, a configuration, a family, a data block or a machine.
+  /// Completes in an optimizer, a configuration, a family, a data block or a machine.
   void inOther() {
     const std::string keyword = around ? around->keyword : "";
     if (open.back().bracket == '{' && beginsStatement())
