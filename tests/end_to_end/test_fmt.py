@@ -64,7 +64,7 @@ class FmtTest(DriverTest):
         self.assertIn("more than the 1048576 bytes", self.npar("fmt", "-", input=b"#" * (1 << 20) + b"\n", code=1).error)
 
     def test_a_file_that_is_read_only(self):
-        """Also where its folder would allow to replace it. Root writes every file, so as root the driver runs as the user `nobody`."""
+        """Also where its folder would allow to replace it. Root can write every file, so as root the driver runs under another user."""
         ugly = self.write("ugly.npar", UGLY)
         ugly.chmod(0o444)
         self.folder.chmod(0o777)

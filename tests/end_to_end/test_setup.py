@@ -8,7 +8,7 @@ import unittest
 
 from driver import ROOT
 
-# Makes the environment's interpreter, which writes down what it is asked and fails if a file says so.
+# Makes the environment's interpreter. It records its arguments, and fails if there is a file called `fails`.
 PYTHON = """#!/bin/sh
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\necho "$@" >> asked.txt\\n[ ! -e fails ]\\n' > "$3/bin/python"

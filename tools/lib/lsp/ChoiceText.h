@@ -1,4 +1,4 @@
-// What is known about an elaborated or compiled choice of model, plan and train block, in words.
+// Describes an elaborated or compiled choice of model, plan and train block in words.
 #pragma once
 
 #include "tools/lib/lsp/Facts.h"
@@ -31,7 +31,7 @@ std::string localText(const compiler::PlacedValue &placed);
 /// Type and sizes of a parameter; of a compiled choice also its bytes on a rank, those of the optimizer, and its owner.
 std::string parameterText(const Elaborated &choice, const dsl::NamedValue &value);
 
-/// How the batch is made up, and the pipeline's bubble.
+/// The parts of the batch, and the pipeline's bubble.
 std::string batchText(const Elaborated &choice);
 
 } // namespace npar::lsp

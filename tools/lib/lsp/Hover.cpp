@@ -36,10 +36,11 @@ class Composer {
 public:
   Composer(Workspace &workspace, const Facts &facts, const std::string &path, const Meaning &meaning)
       : workspace(workspace), path(path), meaning(meaning), choices(facts.choicesSeeing(path)) {
-    if (meaning.symbol)
-      for (const ElaboratedPointer &choice : facts.choicesSeeing(meaning.symbol.path))
-        if (std::find(choices.begin(), choices.end(), choice) == choices.end())
-          choices.push_back(choice);
+    if (meaning.symbol && choices.empty()) // what other texts do with a layer is told where only they use it
+      choices = facts.choicesSeeing(meaning.symbol.path);
+    auto isBroken = [](const ElaboratedPointer &one) { return !one->program; };
+    if (!std::all_of(choices.begin(), choices.end(), isBroken)) // they know less of the same
+      choices.erase(std::remove_if(choices.begin(), choices.end(), isBroken), choices.end());
     preferPlan();
   }
 
@@ -133,8 +134,9 @@ private:
   }
 
   void ofDeclaration(const Place &symbol) {
-    add(codeBlock(signatureOf(symbol)));
-    addParagraph(commentOf(symbol));
+    Scan scan(symbol.index->text->bytes());
+    add(codeBlock(signatureOf(symbol, scan)));
+    addParagraph(commentOf(symbol, scan));
   }
 
   void declared(const Place &symbol, const char *word) { // the line in which it is declared

@@ -35,11 +35,7 @@ public:
         transport(std::make_unique<MessageInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
         state({models::standardLibrary()}),
         publishDiagnostics(handler.outgoingNotification<json::Value>("textDocument/publishDiagnostics")),
-        refreshHints(handler.outgoingRequest<json::Value, Parameters>("workspace/inlayHint/refresh",
-                                                                      [](auto, auto result) {
-                                                                        if (!result)
-                                                                          llvm::consumeError(result.takeError());
-                                                                      })),
+        refreshHints(request("workspace/inlayHint/refresh")), registerWatcher(request("client/registerCapability")),
         worker([this](lsp::Analysis analysis) { take(std::move(analysis)); }, [this] { answerWaiting(); }) {
     addHandlers();
   }
@@ -122,16 +118,12 @@ private:
           return json::Value(nullptr);
         },
         /*beforeStart=*/true);
-    onNotification("initialized", [](const json::Value &) {});
+    onNotification("initialized", [this](const json::Value &) { watchFiles(); });
     onNotification("textDocument/didOpen", [this](const json::Value &parameters) { open(parameters); });
     onNotification("textDocument/didChange", [this](const json::Value &parameters) { change(parameters); });
     onNotification("textDocument/didClose", [this](const json::Value &parameters) { close(parameters); });
-    onNotification("textDocument/didSave", [](const json::Value &) {});
-    onNotification("workspace/didChangeWatchedFiles", [this](const json::Value &) {
-      state.workspace.forgetDisk();
-      for (const auto &[path, document] : state.documents)
-        analyse(path);
-    });
+    for (llvm::StringLiteral method : {llvm::StringLiteral("textDocument/didSave"), llvm::StringLiteral("workspace/didChangeWatchedFiles")})
+      onNotification(method, [this](const json::Value &) { readDiskAgain(); });
     onRequest("textDocument/hover", answerHover);
     onRequest("textDocument/definition", answerDefinition);
     onRequest("textDocument/references", answerReferences);
@@ -145,6 +137,29 @@ private:
     handler.method<Parameters, json::Value>(invalidMessage, this, &Server::refuse);
   }
 
+  /// A request to the editor, whose answer does not matter.
+  llvm::lsp::OutgoingRequest<json::Value> request(llvm::StringLiteral method) {
+    return handler.outgoingRequest<json::Value, Parameters>(method, [](auto, auto result) {
+      if (!result)
+        llvm::consumeError(result.takeError());
+    });
+  }
+
+  /// Asks an editor that can to tell when files change on the disk.
+  void watchFiles() {
+    if (!watchesFiles)
+      return;
+    json::Object options{{"watchers", json::Array{json::Object{{"globPattern", "**/*.npar"}}}}};
+    json::Object watcher{{"id", "files"}, {"method", "workspace/didChangeWatchedFiles"}, {"registerOptions", std::move(options)}};
+    registerWatcher(json::Object{{"registrations", json::Array{std::move(watcher)}}}, "watch-files");
+  }
+
+  void readDiskAgain() {
+    state.workspace.forgetDisk();
+    for (const auto &[path, document] : state.documents)
+      analyse(path);
+  }
+
   json::Value initialize(const json::Value &parameters) {
     if (isStarted)
       throw InvalidMessage{"`initialize` comes once"};
@@ -156,6 +171,8 @@ private:
             state.encoding = lsp::Encoding::Utf8;
     const json::Value *refresh = member(parameters, "capabilities", "workspace", "inlayHint", "refreshSupport");
     state.refreshesHints = refresh && refresh->getAsBoolean().value_or(false);
+    const json::Value *watches = member(parameters, "capabilities", "workspace", "didChangeWatchedFiles", "dynamicRegistration");
+    watchesFiles = watches && watches->getAsBoolean().value_or(false);
     // The parser's tables are made when it is first used.
     state.workspace.importableLayers();
     return json::Object{
@@ -204,8 +221,15 @@ private:
 
   void close(const json::Value &parameters) {
     std::string path = lsp::pathOf(stringAt(parameters, "textDocument", "uri"));
-    if (state.documents.erase(path) == 0)
+    auto document = state.documents.find(path);
+    if (document == state.documents.end())
       return;
+    const std::string uri = document->second.uri;
+    state.documents.erase(document);
+    if (uri != state.uri(path)) { // the editor knows the problems by its own spelling
+      publishDiagnostics(json::Object{{"uri", toJson(uri)}, {"diagnostics", json::Array()}});
+      told.erase(path);
+    }
     state.workspace.close(path);
     state.facts.drop(path);
     worker.drop(path);
@@ -316,12 +340,13 @@ private:
   std::mutex mutex; ///< of everything below, except the worker
   ServerState state;
   bool isStarted = false, isShutDown = false;
+  bool watchesFiles = false; ///< the editor tells of files that change, if it is asked to
   std::deque<Entry> entries;
   std::vector<Reply> waiting;
   int asked = 0;
   std::map<std::string, json::Value> told; ///< diagnostics that the editor shows, by path
   llvm::lsp::OutgoingNotification<json::Value> publishDiagnostics;
-  llvm::lsp::OutgoingRequest<json::Value> refreshHints;
+  llvm::lsp::OutgoingRequest<json::Value> refreshHints, registerWatcher;
   Worker worker; ///< last: it ends before what it uses
 };
 

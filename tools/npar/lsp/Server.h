@@ -5,7 +5,7 @@
 
 namespace npar::driver {
 
-/// What ended a server.
+/// The end of a server's life.
 enum class ServerEnd {
   Good,    ///< after `shutdown`
   Early,   ///< without `shutdown`
