@@ -108,6 +108,8 @@ refused(npar.InputError, "no input 'token'", token=x)
 refused(TypeError, "complex", tokens=x.astype(complex))
 refused(TypeError, "<U1", tokens=[["a"]])
 refused(TypeError, "datetime", tokens=x.astype("datetime64[s]"))
+refused(TypeError, "'tokens' is no array", tokens=[[1], [2, 3]])
+refused(TypeError, "tokens.filled(value)", tokens=np.ma.masked_array(x, x == x[0, 0]))
 assert t.steps == 13
 print("loss", first.loss)
 """)
@@ -129,6 +131,12 @@ live = np.from_dlpack(view)
 assert view.shape == live.shape == (256, 256) and view.dtype == "float32" and not live.flags.writeable and view.read_only
 assert np.shares_memory(live, np.asarray(view)) and np.shares_memory(live, np.from_dlpack(one.view("head.weight")))
 before = live.copy(); own = view.copy()
+try:
+    view.__array__(np.float64, copy=False)
+except ValueError as error:
+    assert "needs a copy" in str(error), error
+else:
+    raise AssertionError("another type without a copy")
 one.step(tokens=x, targets=y)
 assert (live != before).any() and (own == before).all() and own.flags.writeable
 del one, view
@@ -440,6 +448,31 @@ while running.is_alive():                               # without the interprete
     count += 1
 assert count > 1000
 """)
+
+    def test_the_end_of_python(self):
+        """Threads of the kind daemon inside npar end with Python; views and trainers in globals and cycles do no harm; no sub-interpreters."""
+        begin = BEGIN + "t = npar.Trainer(npar.compile(hello, plan='none'), threads=1)\n"
+        for work in (
+            "t.train(random_data=True, steps=10**9)", "[npar.compile(hello, kernels=False) for _ in range(10**9)]",
+            "[t.step(tokens=x, targets=y) for _ in range(10**9)]", "npar.simulate(hello, machine='dgx-a100', jitter=0.1, jitter_samples=1000000)",
+        ):
+            script = f"{begin}threading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.2)"
+            ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), work)
+        self.python("t = npar.Trainer(npar.compile(hello, plan='none'))\n"
+                    "t.me, npar.kept = t, (t, np.from_dlpack(t.view('head.bias')), t.run([{'tokens': x, 'targets': y}], steps=3))")
+        script = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+try:
+    print(interpreters.run_string(interpreters.create(), "import npar"))
+except Exception as error:
+    print(error)
+"""
+        ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        self.assertIn("main interpreter only", ended.stdout, ended.stderr)
 
     def test_processes_share_the_ranks(self):
         """Processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end all."""

@@ -38,6 +38,16 @@ if "torch" in before + after:
     assert one.step(tokens=tokens.to(torch.int32).t().contiguous().t(), targets=tokens.flip(0).to(torch.uint8)).loss < losses[0]
     t["head.weight"] = torch.nn.Parameter(torch.ones(256, 256, dtype=torch.bfloat16))
     assert (t["head.weight"] == 1).all()
+    t["head.weight"] = torch._neg_view(torch.ones(256, 256))
+    assert (t["head.weight"] == -1).all()
+    module = torch.nn.ParameterDict({name.replace(".", "_"): torch.nn.Parameter(torch.zeros(tensor.shape)) for name, tensor in t.state_dict().items()})
+    module.load_state_dict({name.replace(".", "_"): tensor for name, tensor in t.state_dict().torch().items()})
+    assert all((module[name.replace(".", "_")].detach().numpy() == tensor).all() for name, tensor in t.state_dict().items())
+    for wrong in (torch.ones(256, dtype=torch.complex64), torch.ones(256).to_sparse(), torch.ones(256).to(torch.float8_e4m3fn)):
+        try:
+            t["head.bias"] = wrong
+        except TypeError as error:
+            assert str(wrong.dtype) in str(error) and "pass a dense array" in str(error), error
     half = npar.Trainer(npar.compile(open("hello.npar").read().replace("micro 4", "micro 4  compute bf16"), plan="two_by_two"))
     piece = half.pieces("head.weight")[0]
     if piece.dtype == "bfloat16":
@@ -144,8 +154,8 @@ class WheelTest(unittest.TestCase):
             self.skipTest("needs the right to mount: " + tried.stderr.strip())
         python = self.fresh("numpy")
         self.assertEqual(self.use(python, prefix=hidden), self.use(python))
-        command = subprocess.run([*hidden, python.parent / "npar", "plan", "hello.npar", "--budget", "1"], cwd=self.folder, capture_output=True, text=True)
-        self.assertIn("import \"hello.npar\"", command.stdout, command.stderr)
+        command = subprocess.run([*hidden, python.parent / "npar", "inspect", "why", "hello.npar"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("hello.npar:20:17", command.stdout, command.stderr)
         listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 1}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
         self.assertIn("Gpt2", listed.stdout, listed.stderr)
 

@@ -1,5 +1,9 @@
 #include "Calls.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace npar_python {
 
 /// A text that need not be UTF-8, such as half of a character that a model has generated.
@@ -10,7 +14,37 @@ static nb::object textOf(std::string_view text) {
   return made;
 }
 
+static std::atomic<int> callsInProgress{0};
+static std::atomic<bool> ending{false};
+static std::thread::id endingThread; ///< set before `ending`
+
+/// Raises SystemExit, which ends a thread without a message.
+[[noreturn]] static void endThread() {
+  PyErr_SetNone(PyExc_SystemExit);
+  throw nb::python_error();
+}
+
+CallInProgress::CallInProgress() {
+  if (mustEnd())
+    endThread();
+  ++callsInProgress;
+}
+
+CallInProgress::~CallInProgress() { --callsInProgress; }
+
+bool CallInProgress::mustEnd() { return ending && std::this_thread::get_id() != endingThread; }
+
+void CallInProgress::endAll() {
+  endingThread = std::this_thread::get_id();
+  ending = true;
+  nb::gil_scoped_release unlocked;
+  for (int waited = 0; callsInProgress > 0 && waited < 3000; ++waited)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 void raise(const npar::Error &error) {
+  if (CallInProgress::mustEnd())
+    endThread();
   nb::object made =
       nb::module_::import_("npar._errors").attr("exception_of")(static_cast<int>(error.code), textOf(error.text), textOf(error.json));
   PyErr_SetObject(made.type().ptr(), made.ptr());
@@ -26,6 +60,8 @@ void refuseType(const char *name, nb::handle value) {
 }
 
 template <typename Body> bool Callbacks::guarded(Body body) {
+  if (CallInProgress::mustEnd())
+    return false;
   nb::gil_scoped_acquire locked;
   try {
     if (PyErr_CheckSignals() != 0)

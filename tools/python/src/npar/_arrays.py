@@ -14,6 +14,8 @@ def lend(value: Any, name: str):
         raise TypeError(f"'{name}' is None: pass an array")
     if getattr(value, "requires_grad", False):
         value = value.detach()
+    if getattr(value, "is_neg", bool)():  # PyTorch negates such a tensor only when it is read
+        value = value.resolve_neg()
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         return _native_numpy(numpy, value, name)
@@ -30,10 +32,16 @@ def lend(value: Any, name: str):
         import numpy
     except ImportError:
         raise TypeError(f"'{name}' is a {type(value).__name__}: pass a NumPy array, a PyTorch tensor or another array with DLPack") from None
-    return _native_numpy(numpy, numpy.asarray(value), name)
+    try:
+        made = numpy.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"'{name}' is no array: {error}") from None
+    return _native_numpy(numpy, made, name)
 
 
 def _native_numpy(numpy, value, name: str):
+    if isinstance(value, numpy.ma.MaskedArray) and numpy.ma.is_masked(value):
+        raise TypeError(f"'{name}' has masked elements, and npar has no masks: pass {name}.filled(value)")
     value = numpy.asarray(value)
     if value.dtype.kind not in "iufb":
         raise TypeError(f"'{name}' has elements of type {value.dtype}: npar reads integers, floats and bool")
@@ -99,6 +107,8 @@ class View:
         numpy = _numpy(self)
         made = numpy.from_dlpack(self)
         if dtype is not None and numpy.dtype(dtype) != made.dtype:
+            if copy is False:
+                raise ValueError(f"'{self.name}' has {self.dtype}, so {dtype} needs a copy")
             return made.astype(dtype)
         return made.copy() if copy else made
 
@@ -145,9 +155,8 @@ class Piece(View):
         return f"<npar.Piece of '{self.name}' on rank {self.rank}: {self.dtype}{list(self.shape)} {place}{'' if self.owned else ', replica'}>"
 
 
-def gathered(tensor, name: str):
-    """A copy with memory of its own: a NumPy array, or without NumPy a View."""
-    view = View(tensor, name)
+def as_numpy(view: View):
+    """The view as a NumPy array, or without NumPy the view itself."""
     try:
         return view.numpy()
     except ImportError:

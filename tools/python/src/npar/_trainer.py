@@ -9,7 +9,7 @@ import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _native
-from ._arrays import Piece, View, gathered, lend
+from ._arrays import Piece, View, as_numpy, lend
 from ._errors import InputError, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import state_of, text_of
@@ -84,6 +84,15 @@ class StateDict(collections.abc.Mapping):
         if name not in self._names:
             raise KeyError(name)
         return self._trainer[name]
+
+    def torch(self) -> Dict[str, Any]:
+        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`."""
+        import torch
+
+        return {name: torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+
+    def __repr__(self) -> str:
+        return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -379,9 +388,7 @@ class Trainer:
         return self[name]
 
     def __getitem__(self, name: str):
-        self._check_process()
-        _check_name(name)
-        return gathered(self._native.tensor(name, _COPY, 0), name)
+        return as_numpy(self._gathered(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
@@ -413,6 +420,12 @@ class Trainer:
 
     def __reduce__(self):
         raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
+
+    def _gathered(self, name: str) -> View:
+        """A copy from all ranks, with memory of its own."""
+        self._check_process()
+        _check_name(name)
+        return View(self._native.tensor(name, _COPY, 0), name)
 
     def _check_process(self) -> None:
         same_process(self._pid, "trainer")
