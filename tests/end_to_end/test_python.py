@@ -166,6 +166,12 @@ except npar.InputError as error:
     assert "missing 'table.weight'" in str(error) and "unknown 'x'" in str(error), error
 t.save_weights("w.safetensors")
 assert npar.Trainer(p, weights="w.safetensors").hash() == t.hash()
+llama = npar.Trainer(npar.compile("llama", plan="none", set={"depth": 1, "width": 32, "heads": 4, "kv_heads": 2, "vocab": 64, "length": 8, "mlp": 48, "batch": 2}), threads=1)
+query = llama.program.parameters["model.layers.0.self_attn.q_proj.weight"]
+assert query.stored_shape == (32, 32) != query.shape, query     # published checkpoints have one dimension for heads and their elements
+stored = rng.random((32, 32)).astype(np.float32)
+llama[query.name] = stored
+assert (llama[query.name].reshape(32, 32) == stored).all()
 capsule = other.pieces("head.bias")[0].__dlpack__()      # before DLPack 1
 assert "dltensor" in repr(capsule) and "versioned" not in repr(capsule)
 del capsule
@@ -244,6 +250,8 @@ for call, kind, what in (
     else:
         raise AssertionError(what)
 same = pickle.loads(pickle.dumps(t.program))              # with its text, so that it can be compiled for an evaluation
+e = npar.Trainer(npar.compile(hello, kind="evaluation"))    # the loss of a step is that of an evaluation of its batch
+assert abs(e.step(tokens=x, targets=y).loss - npar.Trainer(t.program).step(tokens=x, targets=y).loss) < 1e-5
 assert same.bytes() == t.program.bytes() and npar.Trainer(same).evaluate([{"tokens": x, "targets": y}]).loss > 0
 heard = []
 logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())

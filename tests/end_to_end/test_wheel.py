@@ -156,7 +156,7 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(self.use(python, prefix=hidden), self.use(python))
         command = subprocess.run([*hidden, python.parent / "npar", "inspect", "why", "hello.npar"], cwd=self.folder, capture_output=True, text=True)
         self.assertIn("hello.npar:20:17", command.stdout, command.stderr)
-        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 1}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
+        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 2}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
         self.assertIn("Gpt2", listed.stdout, listed.stderr)
 
     def test_a_newer_c_library_is_refused(self):

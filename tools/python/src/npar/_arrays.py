@@ -1,5 +1,6 @@
 """Arrays in both directions: what Python lends to npar, and views of npar's memory, without a dependency on NumPy or PyTorch."""
 
+import importlib
 import sys
 from typing import Any, Optional, Tuple
 
@@ -16,7 +17,7 @@ def lend(value: Any, name: str):
         value = value.detach()
     if getattr(value, "is_neg", bool)():  # PyTorch negates such a tensor only when it is read
         value = value.resolve_neg()
-    numpy = sys.modules.get("numpy")
+    numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         return _native_numpy(numpy, value, name)
     device = getattr(value, "__dlpack_device__", None)
@@ -29,7 +30,7 @@ def lend(value: Any, name: str):
     except TypeError:
         pass
     try:
-        import numpy
+        numpy = importlib.import_module("numpy")
     except ImportError:
         raise TypeError(f"'{name}' is a {type(value).__name__}: pass a NumPy array, a PyTorch tensor or another array with DLPack") from None
     try:
@@ -68,6 +69,7 @@ class View:
 
     @property
     def shape(self) -> Tuple[int, ...]:
+        """Sizes of the dimensions."""
         return tuple(self._tensor.shape)
 
     @property
@@ -82,10 +84,12 @@ class View:
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         count = 1
         for each in self.shape:
             count *= each
@@ -93,6 +97,7 @@ class View:
 
     @property
     def read_only(self) -> bool:
+        """True for views and pieces, False for copies."""
         return self._tensor.read_only
 
     def __dlpack_device__(self) -> Tuple[int, int]:
@@ -122,7 +127,7 @@ class View:
 
     def torch(self):
         """A PyTorch tensor of the same memory. Do not write to it."""
-        import torch
+        import torch  # type: ignore
 
         return torch.from_dlpack(self)
 

@@ -66,7 +66,7 @@ def _unpacked(value: Any) -> Any:
         return base64.b64decode(content)
     dtype, shape, data = content
     if kind == "torch":
-        import torch
+        import torch  # type: ignore
 
         flat = torch.frombuffer(bytearray(base64.b64decode(data)), dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
         return flat.view(getattr(torch, dtype)).reshape(shape)
@@ -96,12 +96,13 @@ class ArrayLoader:
 
     @property
     def batches_per_epoch(self) -> int:
+        """Number of whole batches in a pass over the rows."""
         return self.rows // self.batch
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         import numpy
 
-        epoch, order = -1, None
+        epoch, order = -1, numpy.arange(0)
         while True:
             now, at = divmod(self._done, self.batches_per_epoch)
             if now != epoch:
@@ -112,14 +113,19 @@ class ArrayLoader:
             yield {name: array[rows] for name, array in self._arrays.items()}
 
     def state_dict(self) -> Dict[str, int]:
+        """The position in the data, and what it depends on."""
         return {"done": self._done, "rows": self.rows, "batch": self.batch, "seed": self.seed, "shuffle": self.shuffle}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Continues from the position of `state_dict()`. Other arrays, batches or seeds are refused."""
         here = self.state_dict()
         for key, word in (("rows", "rows"), ("batch", "rows per batch"), ("seed", "seed"), ("shuffle", "shuffle")):
             if state[key] != here[key]:
                 raise UsageError(f"ArrayLoader: the checkpoint's data had {word} {state[key]}, and these have {here[key]}")
         self._done = int(state["done"])
+
+    def __repr__(self) -> str:
+        return f"<npar.ArrayLoader of {', '.join(self._arrays)}: {self.rows} rows, batches of {self.batch}; {self._done} batches done>"
 
     def once(self) -> Iterator[Dict[str, Any]]:
         """One pass in the arrays' own order, for `trainer.evaluate(loader.once())`."""

@@ -15,7 +15,7 @@ from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
-from ._request import mapping_of
+from ._request import mapping_of, path_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
@@ -23,7 +23,8 @@ _STATE_FILE = "loader.json"
 
 @dataclasses.dataclass(frozen=True)
 class StepResult:
-    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0.
+    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0. One for
+    generation has no loss either.
 
     losses        the named losses of the model
     valid_tokens  targets of the batch that count; None: all
@@ -86,10 +87,15 @@ class StateDict(collections.abc.Mapping):
         return self._trainer[name]
 
     def torch(self) -> Dict[str, Any]:
-        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`."""
-        import torch
+        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`.
 
-        return {name: torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+        Parameters have their stored shapes, as in files of weights and in the modules of transformers.
+        """
+        import torch  # type: ignore
+
+        parameters = self._trainer.program.parameters
+        tensors = {name: torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+        return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
 
     def __repr__(self) -> str:
         return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
@@ -202,7 +208,10 @@ class Trainer:
         self._native.set_length(steps, _steps_per_epoch(loader))
         return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, progress)
 
-    def _run(self, loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, keep, progress):
+    def _run(
+        self, loader: Any, steps: int, evaluate: Any, evaluate_every: Optional[int], checkpoint: Any, checkpoint_every: Optional[int],
+        keep: Optional[int], progress: bool,
+    ) -> Iterator[StepResult]:
         line = Progress() if progress else None
         batches = _endless(loader)
         try:
@@ -237,7 +246,7 @@ class Trainer:
         self._check_process()
         options = _given(
             steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
-            checkpoint=None if checkpoint is None else os.fspath(checkpoint), checkpoint_every=checkpoint_every,
+            checkpoint=None if checkpoint is None else path_of(checkpoint), checkpoint_every=checkpoint_every,
             checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=_paths(evaluate),
         )
         if evaluate_every:
@@ -307,7 +316,7 @@ class Trainer:
                 self._generation = self.program._compiled_for(2)
             program = self._generation
         options = _given(
-            count=count, tokenizer=None if tokenizer is None else os.fspath(tokenizer), temperature=float(temperature), top_k=top_k,
+            count=count, tokenizer=None if tokenizer is None else path_of(tokenizer), temperature=float(temperature), top_k=top_k,
             top_p=float(top_p), seed=seed,
         )
         options["program"] = program._native
@@ -342,13 +351,13 @@ class Trainer:
         """
         self._check_process()
         files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
-        self._native.save(os.fspath(folder), list(files.items()), keep)
+        self._native.save(path_of(folder), list(files.items()), keep)
         return pathlib.Path(folder) / f"step-{self.steps}"
 
     def resume(self, folder, *, loader=None) -> "Trainer":
         """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
         self._check_process()
-        self._native.resume(os.fspath(folder))
+        self._native.resume(path_of(folder))
         if loader is not None:
             self._load_loader(loader, folder)
         return self
@@ -356,12 +365,12 @@ class Trainer:
     def save_weights(self, path) -> None:
         """All parameters as one .safetensors file."""
         self._check_process()
-        self._native.save_weights(os.fspath(path))
+        self._native.save_weights(path_of(path))
 
     def load_weights(self, path) -> "Trainer":
         """Weights of a .safetensors file, a folder of Hugging Face or a checkpoint."""
         self._check_process()
-        self._native.load_weights(os.fspath(path))
+        self._native.load_weights(path_of(path))
         return self
 
     def hash(self) -> str:
@@ -391,10 +400,14 @@ class Trainer:
         return as_numpy(self._gathered(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
+        """Writes a parameter or an optimizer state on every rank that keeps a piece of it. The stored shape of a parameter is right, too."""
         self._check_process()
         _check_name(name)
-        self._native.write(name, lend(value, name))
+        array = lend(value, name)
+        known = self.program.parameters.get(name)
+        if known and tuple(getattr(array, "shape", ())) == known.stored_shape != known.shape and hasattr(array, "reshape"):
+            array = array.reshape(known.shape)
+        self._native.write(name, array)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names(True)
@@ -472,7 +485,7 @@ def _given(**options) -> Dict[str, Any]:
 def _paths(data) -> Optional[List[str]]:
     if data is None:
         return None
-    return [os.fspath(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
 
 
 def _endless(loader) -> Iterator[Mapping[str, Any]]:
