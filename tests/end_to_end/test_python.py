@@ -341,6 +341,38 @@ for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
         next(npar.Trainer(p).run(wrong, steps=3))
     except npar.InputError as error:
         assert what in str(error)
+fresh = npar.Trainer(p)
+open("file", "w").write("x")
+for options, kind, what in (                                  # at once, not when the work is done
+    ({"checkpoint": "run"}, npar.InputError, "pass resume=True"), ({"checkpoint": "file"}, npar.InputError, "cannot be written"),
+    ({"checkpoint": "/proc/x"}, npar.InputError, "cannot be written"), ({"checkpoint": "new", "checkpoint_keep": -1}, npar.UsageError, "checkpoint_keep is -1"),
+    ({"checkpoint": "new", "checkpoint_every": 1.5}, TypeError, "checkpoint_every is 1.5"), ({"evaluate": 3}, TypeError, "evaluate has the type int"),
+    ({"evaluate": [], "evaluate_every": -1}, npar.UsageError, "evaluate_every is -1"),
+):
+    try:
+        fresh.run(loader(), steps=2, **options)
+    except kind as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(options)
+assert fresh.steps == 0
+assert fresh.evaluate(loader()).loss == fresh.evaluate(loader().once()).loss       # an endless loader, each batch once
+for arguments, what in ((({"tokens": [[1], [2]]}, 1.5), "batch is 1.5"), (({"tokens": np.array(3)}, 1), "without rows"), (({"tokens": x, "targets": y[:3]}, 1), "same number of rows")):
+    try:
+        npar.ArrayLoader(*arguments)
+    except npar.InputError as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
+assert next(iter(npar.ArrayLoader({"tokens": [[1, 2], [3, 4]]}, 2, shuffle=False)))["tokens"].tolist() == [[1, 2], [3, 4]]
+forward = npar.Trainer(npar.compile(hello, kind="evaluation", plan="none"))
+for call, what in ((lambda: forward.run(loader(), steps=2), "only goes forward"), (lambda: fresh.evaluate(loader(), program=p), "not compiled for evaluation")):
+    try:
+        call()
+    except npar.UsageError as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
 for folder in ("run", "not yet there"):
     try:
         npar.Trainer(p).run([{"tokens": x, "targets": y}], steps=30, checkpoint=folder, resume=True)

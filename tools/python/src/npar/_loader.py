@@ -11,6 +11,7 @@ import sys
 from typing import Any, Dict, Iterator, Mapping
 
 from ._errors import InputError, UsageError
+from ._request import mapping_of
 
 
 def text_of(state: Any) -> str:
@@ -75,8 +76,19 @@ def _unpacked(value: Any) -> Any:
     return numpy.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
 
 
+def _rows_of(array: Any, name: str) -> Any:
+    """An array whose rows can be chosen by an array of numbers; lists become one of NumPy."""
+    import numpy
+
+    if isinstance(array, (list, tuple)):
+        array = numpy.asarray(array)
+    if not getattr(array, "shape", ()):
+        raise InputError(f"ArrayLoader: '{name}' is a {type(array).__name__} without rows: pass an array of NumPy or PyTorch")
+    return array
+
+
 class ArrayLoader:
-    """Batches of the rows of arrays, in a new order each epoch, without end. It is resumable.
+    """Batches of the rows of arrays, in a new order each epoch, without end. It is resumable. An evaluation takes each batch once.
 
     arrays   the arrays by name, all with the same number of rows
     batch    rows of a batch: `program.inputs["tokens"].shape[0]`. Rows that do not fill a batch are left out of an epoch.
@@ -85,7 +97,11 @@ class ArrayLoader:
     """
 
     def __init__(self, arrays: Mapping[str, Any], batch: int, *, shuffle: bool = True, seed: int = 0):
+        arrays = {name: _rows_of(array, name) for name, array in mapping_of(arrays, "ArrayLoader: arrays", "arrays by the names of the inputs").items()}
         rows = {name: len(array) for name, array in arrays.items()}
+        for name, number in (("batch", batch), ("seed", seed)):
+            if not hasattr(number, "__index__") or number < 0:
+                raise InputError(f"ArrayLoader: {name} is {number!r}: pass a whole number of 0 or more")
         if not rows or len(set(rows.values())) != 1:
             raise InputError(f"ArrayLoader: the arrays must have the same number of rows, and they have {rows}")
         self._arrays, self.batch, self.shuffle, self.seed = dict(arrays), int(batch), shuffle, int(seed)

@@ -11,7 +11,7 @@ from ._errors import Diagnostic, UsageError, warnings_of
 from ._events import Listener
 from ._pictures import Page, Picture, Report
 from ._process import using_threads
-from ._request import Imports, Request, path_of
+from ._request import KINDS, Imports, Request, path_of
 
 _SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)
 _TEXT, _JSON, _SVG, _HTML = range(4)
@@ -260,6 +260,10 @@ class Program:
     def _repr_mimebundle_(self, include=None, exclude=None):
         text = self._native.describe(_SUMMARY, _TEXT, {})
         return {"text/plain": text, "image/svg+xml": self._native.describe(_TIMELINE, _SVG, {})}
+
+    def _is_kind(self, kind: str) -> bool:
+        """False of an opened program, whose kind its request does not know."""
+        return self._request is not None and not self._opened and self._request.given["kind"] == KINDS[kind]
 
     def _data(self, view: int):
         return json.loads(self._native.describe(view, _JSON, {}))

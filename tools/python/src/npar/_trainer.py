@@ -12,7 +12,7 @@ from . import _native
 from ._arrays import Piece, View, as_numpy, lend
 from ._errors import InputError, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
-from ._loader import state_of, text_of
+from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
 from ._request import mapping_of, path_of
@@ -150,6 +150,7 @@ class Trainer:
         self._evaluation: Optional[Program] = None
         self._generation: Optional[Program] = None
         self._evaluator: Optional["Trainer"] = None
+        self._folder: Optional[Tuple[int, int]] = None  # of its checkpoints: only there it may add more
         if weights is not None:
             self.load_weights(weights)
 
@@ -190,15 +191,24 @@ class Trainer:
         self._check_process()
         if not isinstance(loader, collections.abc.Iterable):
             raise TypeError(f"run: the loader has the type {type(loader).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
-        if not isinstance(steps, int):
-            raise TypeError(f"run: steps is {steps!r}: pass a whole number")
+        if self.program.outputs:
+            raise UsageError("run: the program only goes forward: compile it with kind='training', or use evaluate or generate")
+        for name, number in (("steps", steps), ("checkpoint_every", checkpoint_every), ("checkpoint_keep", checkpoint_keep), ("evaluate_every", evaluate_every)):
+            if number is not None and not isinstance(number, int):
+                raise TypeError(f"run: {name} is {number!r}: pass a whole number")
+            if number is not None and number < 0:
+                raise UsageError(f"run: {name} is {number}: it must be 0 or more")
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
             raise UsageError("run: evaluate_every needs evaluate, a loader")
+        if evaluate is not None and not isinstance(evaluate, collections.abc.Iterable):
+            raise TypeError(f"run: evaluate has the type {type(evaluate).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
         if resume and not (hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")):  # at once, not when the work is done
             raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
-        if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
+        if checkpoint is not None:
+            self._check_folder(checkpoint, resume)
+        if resume and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
         if resume and self.steps == steps:  # a finished script that runs again
@@ -261,7 +271,10 @@ class Trainer:
                 log.info("evaluation after %d steps: %s", done, text)
 
         with Listener(progress, hears) as listener:
-            return json.loads(self._native.run(options, listener))
+            report = json.loads(self._native.run(options, listener))
+        if checkpoint is not None:
+            self._folder = _identity(path_of(checkpoint))
+        return report
 
     def evaluate(self, data=None, *, tokens: Optional[str] = None, program: Optional[Program] = None, progress: bool = False) -> Evaluation:
         """The loss with the present parameters, over each batch once.
@@ -286,7 +299,7 @@ class Trainer:
         for name in forward.parameters:
             evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
         batches = 0
-        for batch in loader:
+        for batch in loader.once() if isinstance(loader, ArrayLoader) else loader:
             evaluator.step(batch)
             batches += 1
         if not batches:
@@ -352,12 +365,14 @@ class Trainer:
         self._check_process()
         files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
         self._native.save(path_of(folder), list(files.items()), keep)
+        self._folder = _identity(path_of(folder))
         return pathlib.Path(folder) / f"step-{self.steps}"
 
     def resume(self, folder, *, loader=None) -> "Trainer":
         """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
         self._check_process()
         self._native.resume(path_of(folder))
+        self._folder = _identity(path_of(folder))
         if loader is not None:
             self._load_loader(loader, folder)
         return self
@@ -434,6 +449,19 @@ class Trainer:
     def __reduce__(self):
         raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
 
+    def _check_folder(self, folder, resume: bool) -> None:
+        """Refuses, before any work, a folder in which no checkpoint can be written."""
+        path = pathlib.Path(path_of(folder))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': {error.strerror}") from None
+        if not os.access(path, os.W_OK):
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': it is not writable")
+        found = _checkpoints(path)
+        if found and not resume and _identity(path) != self._folder:
+            raise InputError(f"run: '{folder}' has checkpoints of a training, the newest {found[-1].name}: pass resume=True to continue it, or name another folder")
+
     def _gathered(self, name: str) -> View:
         """A copy from all ranks, with memory of its own."""
         self._check_process()
@@ -445,6 +473,8 @@ class Trainer:
 
     def _evaluation_program(self, program: Optional[Program] = None) -> Program:
         if program is not None:
+            if not isinstance(program, Program) or "losses" not in program.outputs and not program._is_kind("evaluation"):
+                raise UsageError("evaluate: program is not compiled for evaluation: npar.compile(..., kind='evaluation')")
             return program
         if self._evaluation is None:
             self._evaluation = self.program._compiled_for(1)
@@ -507,6 +537,12 @@ def _steps_per_epoch(loader) -> float:
         except TypeError:
             known = 0
     return float(known)
+
+
+def _identity(folder) -> Tuple[int, int]:
+    """Device and number of a folder, whatever path leads to it."""
+    found = os.stat(folder)
+    return found.st_dev, found.st_ino
 
 
 def _checkpoints(folder) -> List[pathlib.Path]:
