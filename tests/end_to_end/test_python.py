@@ -312,6 +312,14 @@ for line, cell, kind, what in (
 assert shell.user_ns["p"] is made
 """)
 
+    def test_warnings_print(self):
+        """Without a logging set-up warnings are on standard error and remarks are not; logging.basicConfig shows both."""
+        script = "npar.Trainer(npar.compile(hello, plan='none', set={'world': 2}))"
+        for begin, remarks in (("", False), ("logging.basicConfig(level=logging.INFO)\n", True)):
+            result = subprocess.run([PYTHON, "-c", BEGIN + begin + script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            self.assertIn("warning: setting 'world' has no effect: no plan is taken\n   world=2\n   ^~~~~", result.stderr)
+            self.assertEqual("INFO:npar:" in result.stderr, remarks, result.stderr)
+
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
         self.python("""

@@ -133,6 +133,9 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(command.returncode, 0, command.stderr)
         self.assertIn("Hello", command.stdout)
         folder = subprocess.run([python, "-m", "npar", "--cmake-dir"], capture_output=True, text=True, check=True).stdout.strip()
+        for flag, name in (("--include-dir", "npar/npar.hpp"), ("--library-dir", "libnpar.so.0"), ("--schemas", "plan.schema.json")):
+            shown = subprocess.run([python, "-m", "npar", flag], capture_output=True, text=True, check=True).stdout.strip()
+            self.assertTrue((pathlib.Path(shown) / name).exists(), shown)
         source = self.folder / "cmake"
         source.mkdir()
         (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(user LANGUAGES CXX)\nfind_package(npar REQUIRED COMPONENTS Compiler)\n"
