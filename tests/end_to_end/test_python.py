@@ -213,6 +213,10 @@ else:
 
 t = npar.Trainer(npar.compile(hello))
 for call, kind, what in (
+    (lambda: npar.compile(hello, imports={"Linear": 3}), TypeError, "the text of Linear' cannot be 3 (int)"),
+    (lambda: npar.compile(hello, imports=lambda name: b"x"), TypeError, "(bytes)"),
+    (lambda: t.load_state_dict(3), TypeError, "pass a dictionary of arrays by their names"),
+    (lambda: t.train(data=3, steps=9), TypeError, "data is 3: pass a file"),
     (lambda: npar.Trainer(t.program, threads=1.5), TypeError, "'threads' cannot be 1.5 (float)"),
     (lambda: npar.Trainer(t.program, seed=2**70), TypeError, "'seed' cannot be 1180591620717411303424 (int)"),
     (lambda: npar.compile(chr(0xdcff) + hello), TypeError, "'text' cannot be"),
@@ -349,6 +353,15 @@ for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
         next(npar.Trainer(p).run(wrong, steps=3))
     except npar.InputError as error:
         assert what in str(error)
+class Strange(list):
+    def state_dict(self):
+        return {"a": object()}
+try:
+    npar.Trainer(p).run(Strange(), steps=2, checkpoint="strange")
+except npar.InputError as error:
+    assert "state['a'] has the type object" in str(error), error
+else:
+    raise AssertionError("a state that a checkpoint cannot keep is found at once")
 fresh = npar.Trainer(p)
 open("file", "w").write("x")
 for options, kind, what in (                                  # at once, not when the work is done

@@ -104,8 +104,12 @@ npar::Imports Callbacks::imports() {
     std::optional<std::string> text;
     guarded([&] {
       nb::object found = finds(textOf(name));
-      if (!found.is_none())
-        text = nb::cast<std::string>(found);
+      if (found.is_none())
+        return;
+      std::string given;
+      if (!nb::try_cast(found, given))
+        refuseType(("imports: the text of " + std::string(name)).c_str(), found);
+      text = std::move(given);
     });
     return text;
   };

@@ -46,7 +46,7 @@ def _packed(value: Any, path: str) -> Any:
         whole = numpy.ascontiguousarray(value)
         return {"numpy": [whole.dtype.str, list(numpy.shape(value)), base64.b64encode(whole.tobytes()).decode()]}
     raise InputError(
-        f"the loader's {path} is a {type(value).__name__}, which a checkpoint cannot keep: "
+        f"the loader's {path} has the type {type(value).__name__}, which a checkpoint cannot keep: "
         "use dictionaries, lists, numbers, strings, bytes and arrays in state_dict()"
     )
 

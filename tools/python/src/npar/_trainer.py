@@ -208,6 +208,8 @@ class Trainer:
             raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
         if checkpoint is not None:
             self._check_folder(checkpoint, resume)
+            if hasattr(loader, "state_dict"):
+                text_of(loader.state_dict())
         if resume and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
@@ -433,6 +435,7 @@ class Trainer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`."""
+        state = mapping_of(state, "load_state_dict: the state", "arrays by their names")
         missing = [name for name in self._names(False) if name not in state]
         unknown = [name for name in state if name not in self._names(True)]
         if missing or unknown:
@@ -515,7 +518,10 @@ def _given(**options) -> Dict[str, Any]:
 def _paths(data) -> Optional[List[str]]:
     if data is None:
         return None
-    return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    try:
+        return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    except TypeError:
+        raise TypeError(f"data is {data!r}: pass a file, or a list of files or INPUT=FILE") from None
 
 
 def _endless(loader) -> Iterator[Mapping[str, Any]]:
