@@ -520,6 +520,16 @@ assert count > 1000
             script = f"{begin}threading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.2)"
             ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
             self.assertEqual((ended.returncode, ended.stderr), (0, ""), work)
+        self.python("""
+t = npar.Trainer(npar.compile(hello, plan="none"), threads=1)
+threading.Thread(target=lambda: t.train(random_data=True, steps=10**9), daemon=True).start()
+time.sleep(0.2)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)                                     # a child does not wait for a call of its parent
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+""")
         self.python("t = npar.Trainer(npar.compile(hello, plan='none'))\n"
                     "t.me, npar.kept = t, (t, np.from_dlpack(t.view('head.bias')), t.run([{'tokens': x, 'targets': y}], steps=3))")
         script = """

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <pthread.h>
 #include <thread>
 
 namespace npar_python {
@@ -33,6 +34,10 @@ CallInProgress::CallInProgress() {
 CallInProgress::~CallInProgress() { --callsInProgress; }
 
 bool CallInProgress::mustEnd() { return ending && std::this_thread::get_id() != endingThread; }
+
+void CallInProgress::countFromZeroInChildren() {
+  ::pthread_atfork(nullptr, nullptr, [] { callsInProgress = 0; });
+}
 
 void CallInProgress::endAll() {
   endingThread = std::this_thread::get_id();

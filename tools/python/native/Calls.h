@@ -51,6 +51,8 @@ public:
   CallInProgress(const CallInProgress &) = delete;
   CallInProgress &operator=(const CallInProgress &) = delete;
 
+  /// Makes a process that is forked forget the calls of its parent, whose threads it does not have. Call it once.
+  static void countFromZeroInChildren();
   /// True if the interpreter is ending and this is not the thread that ends it.
   static bool mustEnd();
   /// Ends the calls of other threads after their current parts, and waits for them, for 30 seconds at most. Python calls it at its end.

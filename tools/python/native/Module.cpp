@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false); // what Python keeps until its end is no fault, and the module prints nothing
   npar_str version = npar_version();
   module.attr("version") = nb::str(version.ptr, version.len);
+  CallInProgress::countFromZeroInChildren();
   module.def("end_calls", &CallInProgress::endAll);
   addPrograms(module);
   addTensors(module);
