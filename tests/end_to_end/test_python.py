@@ -377,6 +377,12 @@ for options, kind, what in (                                  # at once, not whe
     else:
         raise AssertionError(options)
 assert fresh.steps == 0
+try:
+    fresh.train(random_data=True, steps=9, checkpoint="stopped", on_step=lambda r: r.step < 1)
+except npar.Stopped:
+    pass
+assert [r.step for r in fresh.run(loader(), steps=np.int64(fresh.steps + 1), checkpoint="stopped")] == [fresh.steps - 1]
+fresh = npar.Trainer(p)
 assert fresh.evaluate(loader()).loss == fresh.evaluate(loader().once()).loss       # an endless loader, each batch once
 for arguments, what in ((({"tokens": [[1], [2]]}, 1.5), "batch is 1.5"), (({"tokens": np.array(3)}, 1), "without rows"), (({"tokens": x, "targets": y[:3]}, 1), "same number of rows")):
     try:

@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 import json
+import numbers
 import operator
 import os
 import pathlib
@@ -10,7 +11,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 
 from . import _native
 from ._arrays import Piece, View, as_numpy, lend
-from ._errors import InputError, UsageError
+from ._errors import InputError, Stopped, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
@@ -140,7 +141,7 @@ class Trainer:
             if value is not None:
                 options[key] = value
         if timeout is not None:
-            if not isinstance(timeout, (int, float)):
+            if not isinstance(timeout, numbers.Real):
                 raise TypeError(f"timeout is {timeout!r}: pass seconds")
             options["timeout_seconds"] = float(timeout)
         self.program = program
@@ -194,10 +195,11 @@ class Trainer:
         if self.program.outputs:
             raise UsageError("run: the program only goes forward: compile it with kind='training', or use evaluate or generate")
         for name, number in (("steps", steps), ("checkpoint_every", checkpoint_every), ("checkpoint_keep", checkpoint_keep), ("evaluate_every", evaluate_every)):
-            if number is not None and not isinstance(number, int):
+            if number is not None and not hasattr(number, "__index__"):
                 raise TypeError(f"run: {name} is {number!r}: pass a whole number")
             if number is not None and number < 0:
                 raise UsageError(f"run: {name} is {number}: it must be 0 or more")
+        steps = operator.index(steps)
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
@@ -272,11 +274,17 @@ class Trainer:
             elif kind == EVALUATED:
                 log.info("evaluation after %d steps: %s", done, text)
 
+        stopped: Optional[Stopped] = None
         with Listener(progress, hears) as listener:
-            report = json.loads(self._native.run(options, listener))
+            try:
+                report = self._native.run(options, listener)
+            except Stopped as error:
+                stopped = error
         if checkpoint is not None:
             self._folder = _identity(path_of(checkpoint))
-        return report
+        if stopped:
+            raise stopped
+        return json.loads(report)
 
     def evaluate(self, data=None, *, tokens: Optional[str] = None, program: Optional[Program] = None, progress: bool = False) -> Evaluation:
         """The loss with the present parameters, over each batch once.
