@@ -72,7 +72,7 @@ private:
     return last;
   }
 
-  /// The begin of a block's line, or of the comments directly above it; the end of what stands before it on its line.
+  /// The begin of a block's line, or of the comments directly above it; the end of the token before it on its line.
   size_t lineStart(size_t first) const {
     size_t line = words[first]->line;
     if (first > 0 && words[first - 1]->line == line)

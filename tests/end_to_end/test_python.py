@@ -108,6 +108,8 @@ refused(npar.InputError, "no input 'token'", token=x)
 refused(TypeError, "complex", tokens=x.astype(complex))
 refused(TypeError, "<U1", tokens=[["a"]])
 refused(TypeError, "datetime", tokens=x.astype("datetime64[s]"))
+refused(TypeError, "'tokens' is no array", tokens=[[1], [2, 3]])
+refused(TypeError, "tokens.filled(value)", tokens=np.ma.masked_array(x, x == x[0, 0]))
 assert t.steps == 13
 print("loss", first.loss)
 """)
@@ -129,6 +131,12 @@ live = np.from_dlpack(view)
 assert view.shape == live.shape == (256, 256) and view.dtype == "float32" and not live.flags.writeable and view.read_only
 assert np.shares_memory(live, np.asarray(view)) and np.shares_memory(live, np.from_dlpack(one.view("head.weight")))
 before = live.copy(); own = view.copy()
+try:
+    view.__array__(np.float64, copy=False)
+except ValueError as error:
+    assert "needs a copy" in str(error), error
+else:
+    raise AssertionError("another type without a copy")
 one.step(tokens=x, targets=y)
 assert (live != before).any() and (own == before).all() and own.flags.writeable
 del one, view
@@ -158,6 +166,12 @@ except npar.InputError as error:
     assert "missing 'table.weight'" in str(error) and "unknown 'x'" in str(error), error
 t.save_weights("w.safetensors")
 assert npar.Trainer(p, weights="w.safetensors").hash() == t.hash()
+llama = npar.Trainer(npar.compile("llama", plan="none", set={"depth": 1, "width": 32, "heads": 4, "kv_heads": 2, "vocab": 64, "length": 8, "mlp": 48, "batch": 2}), threads=1)
+query = llama.program.parameters["model.layers.0.self_attn.q_proj.weight"]
+assert query.stored_shape == (32, 32) != query.shape, query     # published checkpoints have one dimension for heads and their elements
+stored = rng.random((32, 32)).astype(np.float32)
+llama[query.name] = stored
+assert (llama[query.name].reshape(32, 32) == stored).all()
 capsule = other.pieces("head.bias")[0].__dlpack__()      # before DLPack 1
 assert "dltensor" in repr(capsule) and "versioned" not in repr(capsule)
 del capsule
@@ -199,6 +213,10 @@ else:
 
 t = npar.Trainer(npar.compile(hello))
 for call, kind, what in (
+    (lambda: npar.compile(hello, imports={"Linear": 3}), TypeError, "the text of Linear' cannot be 3 (int)"),
+    (lambda: npar.compile(hello, imports=lambda name: b"x"), TypeError, "(bytes)"),
+    (lambda: t.load_state_dict(3), TypeError, "pass a dictionary of arrays by their names"),
+    (lambda: t.train(data=3, steps=9), TypeError, "data is 3: pass a file"),
     (lambda: npar.Trainer(t.program, threads=1.5), TypeError, "'threads' cannot be 1.5 (float)"),
     (lambda: npar.Trainer(t.program, seed=2**70), TypeError, "'seed' cannot be 1180591620717411303424 (int)"),
     (lambda: npar.compile(chr(0xdcff) + hello), TypeError, "'text' cannot be"),
@@ -236,6 +254,8 @@ for call, kind, what in (
     else:
         raise AssertionError(what)
 same = pickle.loads(pickle.dumps(t.program))              # with its text, so that it can be compiled for an evaluation
+e = npar.Trainer(npar.compile(hello, kind="evaluation"))    # the loss of a step is that of an evaluation of its batch
+assert abs(e.step(tokens=x, targets=y).loss - npar.Trainer(t.program).step(tokens=x, targets=y).loss) < 1e-5
 assert same.bytes() == t.program.bytes() and npar.Trainer(same).evaluate([{"tokens": x, "targets": y}]).loss > 0
 heard = []
 logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
@@ -296,6 +316,14 @@ for line, cell, kind, what in (
 assert shell.user_ns["p"] is made
 """)
 
+    def test_warnings_print(self):
+        """Without a logging set-up warnings are on standard error and remarks are not; logging.basicConfig shows both."""
+        script = "npar.Trainer(npar.compile(hello, plan='none', set={'world': 2}))"
+        for begin, remarks in (("", False), ("logging.basicConfig(level=logging.INFO)\n", True)):
+            result = subprocess.run([PYTHON, "-c", BEGIN + begin + script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            self.assertIn("warning: setting 'world' has no effect: no plan is taken\n   world=2\n   ^~~~~", result.stderr)
+            self.assertEqual("INFO:npar:" in result.stderr, remarks, result.stderr)
+
     def test_runs_continue(self):
         """A run with a resumable loader, cut in two, ends with the parameters of one that was not, under another plan too."""
         self.python("""
@@ -325,6 +353,53 @@ for wrong, what in ((iter([]), "no more batches"), ([], "no more batches")):
         next(npar.Trainer(p).run(wrong, steps=3))
     except npar.InputError as error:
         assert what in str(error)
+class Strange(list):
+    def state_dict(self):
+        return {"a": object()}
+try:
+    npar.Trainer(p).run(Strange(), steps=2, checkpoint="strange")
+except npar.InputError as error:
+    assert "state['a'] has the type object" in str(error), error
+else:
+    raise AssertionError("a state that a checkpoint cannot keep is found at once")
+fresh = npar.Trainer(p)
+open("file", "w").write("x")
+for options, kind, what in (                                  # at once, not when the work is done
+    ({"checkpoint": "run"}, npar.InputError, "pass resume=True"), ({"checkpoint": "file"}, npar.InputError, "cannot be written"),
+    ({"checkpoint": "/proc/x"}, npar.InputError, "cannot be written"), ({"checkpoint": "new", "checkpoint_keep": -1}, npar.UsageError, "checkpoint_keep is -1"),
+    ({"checkpoint": "new", "checkpoint_every": 1.5}, TypeError, "checkpoint_every is 1.5"), ({"evaluate": 3}, TypeError, "evaluate has the type int"),
+    ({"evaluate": [], "evaluate_every": -1}, npar.UsageError, "evaluate_every is -1"),
+):
+    try:
+        fresh.run(loader(), steps=2, **options)
+    except kind as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(options)
+assert fresh.steps == 0
+try:
+    fresh.train(random_data=True, steps=9, checkpoint="stopped", on_step=lambda r: r.step < 1)
+except npar.Stopped:
+    pass
+assert [r.step for r in fresh.run(loader(), steps=np.int64(fresh.steps + 1), checkpoint="stopped")] == [fresh.steps - 1]
+fresh = npar.Trainer(p)
+assert fresh.evaluate(loader()).loss == fresh.evaluate(loader().once()).loss       # an endless loader, each batch once
+for arguments, what in ((({"tokens": [[1], [2]]}, 1.5), "batch is 1.5"), (({"tokens": np.array(3)}, 1), "without rows"), (({"tokens": x, "targets": y[:3]}, 1), "same number of rows")):
+    try:
+        npar.ArrayLoader(*arguments)
+    except npar.InputError as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
+assert next(iter(npar.ArrayLoader({"tokens": [[1, 2], [3, 4]]}, 2, shuffle=False)))["tokens"].tolist() == [[1, 2], [3, 4]]
+forward = npar.Trainer(npar.compile(hello, kind="evaluation", plan="none"))
+for call, what in ((lambda: forward.run(loader(), steps=2), "only goes forward"), (lambda: fresh.evaluate(loader(), program=p), "not compiled for evaluation")):
+    try:
+        call()
+    except npar.UsageError as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(what)
 for folder in ("run", "not yet there"):
     try:
         npar.Trainer(p).run([{"tokens": x, "targets": y}], steps=30, checkpoint=folder, resume=True)
@@ -440,6 +515,41 @@ while running.is_alive():                               # without the interprete
     count += 1
 assert count > 1000
 """)
+
+    def test_the_end_of_python(self):
+        """Threads of the kind daemon inside npar end with Python; views and trainers in globals and cycles do no harm; no sub-interpreters."""
+        begin = BEGIN + "t = npar.Trainer(npar.compile(hello, plan='none'), threads=1)\n"
+        for work in (
+            "t.train(random_data=True, steps=10**9)", "[npar.compile(hello, kernels=False) for _ in range(10**9)]",
+            "[t.step(tokens=x, targets=y) for _ in range(10**9)]", "npar.simulate(hello, machine='dgx-a100', jitter=0.1, jitter_samples=1000000)",
+        ):
+            script = f"{begin}threading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.2)"
+            ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), work)
+        self.python("""
+t = npar.Trainer(npar.compile(hello, plan="none"), threads=1)
+threading.Thread(target=lambda: t.train(random_data=True, steps=10**9), daemon=True).start()
+time.sleep(0.2)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)                                     # a child does not wait for a call of its parent
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+""")
+        self.python("t = npar.Trainer(npar.compile(hello, plan='none'))\n"
+                    "t.me, npar.kept = t, (t, np.from_dlpack(t.view('head.bias')), t.run([{'tokens': x, 'targets': y}], steps=3))")
+        script = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+try:
+    print(interpreters.run_string(interpreters.create(), "import npar"))
+except Exception as error:
+    print(error)
+"""
+        ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        self.assertIn("main interpreter only", ended.stdout, ended.stderr)
 
     def test_processes_share_the_ranks(self):
         """Processes with torchrun's variables: the losses and parameters of one; another batch, and a process that is gone, end all."""

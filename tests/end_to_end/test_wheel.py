@@ -38,6 +38,16 @@ if "torch" in before + after:
     assert one.step(tokens=tokens.to(torch.int32).t().contiguous().t(), targets=tokens.flip(0).to(torch.uint8)).loss < losses[0]
     t["head.weight"] = torch.nn.Parameter(torch.ones(256, 256, dtype=torch.bfloat16))
     assert (t["head.weight"] == 1).all()
+    t["head.weight"] = torch._neg_view(torch.ones(256, 256))
+    assert (t["head.weight"] == -1).all()
+    module = torch.nn.ParameterDict({name.replace(".", "_"): torch.nn.Parameter(torch.zeros(tensor.shape)) for name, tensor in t.state_dict().items()})
+    module.load_state_dict({name.replace(".", "_"): tensor for name, tensor in t.state_dict().torch().items()})
+    assert all((module[name.replace(".", "_")].detach().numpy() == tensor).all() for name, tensor in t.state_dict().items())
+    for wrong in (torch.ones(256, dtype=torch.complex64), torch.ones(256).to_sparse(), torch.ones(256).to(torch.float8_e4m3fn)):
+        try:
+            t["head.bias"] = wrong
+        except TypeError as error:
+            assert str(wrong.dtype) in str(error) and "pass a dense array" in str(error), error
     half = npar.Trainer(npar.compile(open("hello.npar").read().replace("micro 4", "micro 4  compute bf16"), plan="two_by_two"))
     piece = half.pieces("head.weight")[0]
     if piece.dtype == "bfloat16":
@@ -123,6 +133,9 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(command.returncode, 0, command.stderr)
         self.assertIn("Hello", command.stdout)
         folder = subprocess.run([python, "-m", "npar", "--cmake-dir"], capture_output=True, text=True, check=True).stdout.strip()
+        for flag, name in (("--include-dir", "npar/npar.hpp"), ("--library-dir", "libnpar.so.0"), ("--schemas", "plan.schema.json")):
+            shown = subprocess.run([python, "-m", "npar", flag], capture_output=True, text=True, check=True).stdout.strip()
+            self.assertTrue((pathlib.Path(shown) / name).exists(), shown)
         source = self.folder / "cmake"
         source.mkdir()
         (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(user LANGUAGES CXX)\nfind_package(npar REQUIRED COMPONENTS Compiler)\n"
@@ -144,9 +157,9 @@ class WheelTest(unittest.TestCase):
             self.skipTest("needs the right to mount: " + tried.stderr.strip())
         python = self.fresh("numpy")
         self.assertEqual(self.use(python, prefix=hidden), self.use(python))
-        command = subprocess.run([*hidden, python.parent / "npar", "plan", "hello.npar", "--budget", "1"], cwd=self.folder, capture_output=True, text=True)
-        self.assertIn("import \"hello.npar\"", command.stdout, command.stderr)
-        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 1}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
+        command = subprocess.run([*hidden, python.parent / "npar", "inspect", "why", "hello.npar"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("hello.npar:20:17", command.stdout, command.stderr)
+        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 2}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
         self.assertIn("Gpt2", listed.stdout, listed.stderr)
 
     def test_a_newer_c_library_is_refused(self):

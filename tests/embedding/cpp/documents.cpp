@@ -36,7 +36,8 @@ static void train(const npar::Program &program) {
   forward.kind = npar::Kind::Evaluation;
   npar::Trainer evaluator = trainer(good(npar::compile(forward)));
   std::vector<int32_t> tokens(16 * 8, 3), targets(16 * 8, 4);
-  good(evaluator.step({{"tokens", {tokens, {16, 8}}}, {"targets", {targets, {16, 8}}}}));
+  npar::StepResult evaluated = good(evaluator.step({{"tokens", {tokens, {16, 8}}}, {"targets", {targets, {16, 8}}}}));
+  CHECK(evaluated.loss > 1);
   write("eval@steps", good(evaluator.evaluated()).json);
   npar::GenerateOptions generation;
   generation.prompt = {1, 4, 7}, generation.count = 2;

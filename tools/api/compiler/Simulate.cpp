@@ -33,7 +33,7 @@ Result<planner::SlowParts> slowOf(const npar_simulate_options &options) {
   return slow;
 }
 
-/// What to look at beyond the undisturbed step. Usage for members that do not fit together.
+/// Reads the disturbances and the length of the run. Usage for members that do not fit together.
 Result<planner::OutlookRequest> outlookRequestOf(const npar_simulate_options &options) {
   const bool fails = options.device_mtbf > 0 || options.host_mtbf > 0;
   if (fails != (options.checkpoint_seconds > 0) || fails != (options.restart_seconds > 0))

@@ -108,6 +108,7 @@ OrderedJson parametersOf(const program::Program &program) {
                           {"dtype", program::wordOf(variable.type())},
                           {"axes", namesOf(variable.axes())},
                           {"shape", sizesOf(variable.shape())},
+                          {"stored_shape", sizesOf(variable.stored())},
                           {"frozen", variable.frozen() || program::isModelState(variable)},
                           {"split_by", splitBy(program, i)},
                           {"stages", stagesOf(program, i)},

@@ -167,14 +167,21 @@ engine::CountedBatch countedOf(const npar_trainer &trainer, engine::Batch batch)
   return counted;
 }
 
-/// Adds the measures of the step that is done.
-Status addMeasures(npar_trainer &trainer, engine::Batch batch) {
+/// Adds the measures of the step that is done to those since the last report, and its losses to its result.
+Status addMeasures(npar_trainer &trainer, engine::Batch batch, engine::StepResult &result) {
   if (trainer.root().kind() != program::ProgramKind::Evaluation || !trainer.root().results() || trainer.root().results()->size() == 0)
     return {};
   if (!trainer.evaluation)
     trainer.evaluation = std::make_unique<training::Evaluation>(trainer.root()), trainer.evaluated = 0;
+  const engine::CountedBatch counted = countedOf(trainer, std::move(batch));
+  training::Evaluation own(trainer.root());
+  TRY_STATUS(own.add(trainer.session(), counted));
+  result.loss = own.loss();
+  for (const training::Measured &each : own.measures())
+    if (each.kind == program::MeasureKind::Loss && !each.name.empty())
+      result.losses.push_back({each.name, each.sum.value().value_or(0), each.sum.counted()});
   trainer.evaluated += trainer.shape.rows;
-  return trainer.evaluation->add(trainer.session(), countedOf(trainer, std::move(batch)));
+  return trainer.evaluation->add(trainer.session(), counted);
 }
 
 /// One step. In a job a process that cannot take part ends the step of all; and all must have passed the same batch.
@@ -184,7 +191,7 @@ Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *input
   if (!job) {
     TRY_STATUS(batch.status());
     TRY(engine::StepResult result, trainer.session().step(*batch, trainer.done));
-    TRY_STATUS(addMeasures(trainer, std::move(*batch)));
+    TRY_STATUS(addMeasures(trainer, std::move(*batch), result));
     return result;
   }
   if (!batch.ok()) {
@@ -199,7 +206,7 @@ Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *input
     if (result->notes[i] != result->notes[0])
       return Status::badInput("the batch of " + job->nameOf(i) + " differs from that of " + job->nameOf(0) +
                               ": every process must pass the whole global batch");
-  TRY_STATUS(addMeasures(trainer, std::move(*batch)));
+  TRY_STATUS(addMeasures(trainer, std::move(*batch), *result));
   return result;
 }
 

@@ -14,7 +14,7 @@ namespace npar_python {
 
 namespace nb = nanobind;
 
-/// Raises the exception that npar._errors.exception_of makes of an error.
+/// Raises the exception that npar._errors.exception_of makes of an error; SystemExit where CallInProgress::mustEnd().
 [[noreturn]] void raise(const npar::Error &error);
 
 template <typename T> T valueOf(npar::Result<T> &&result) {
@@ -41,8 +41,27 @@ template <typename T> void take(const nb::dict &given, const char *name, T &memb
   member = std::move(found);
 }
 
+/// Counts the calls of npar in progress. The interpreter waits for them before it ends, because it would end their threads by unwinding
+/// them, which ends the process with an error.
+class CallInProgress {
+public:
+  /// Raises SystemExit if the interpreter is ending and another thread than the one that ends it calls.
+  CallInProgress();
+  ~CallInProgress();
+  CallInProgress(const CallInProgress &) = delete;
+  CallInProgress &operator=(const CallInProgress &) = delete;
+
+  /// Makes a process that is forked forget the calls of its parent, whose threads it does not have. Call it once.
+  static void countFromZeroInChildren();
+  /// True if the interpreter is ending and this is not the thread that ends it.
+  static bool mustEnd();
+  /// Ends the calls of other threads after their current parts, and waits for them, for 30 seconds at most. Python calls it at its end.
+  static void endAll();
+};
+
 /// Runs a call of npar without the interpreter's lock, so that other Python threads continue.
 template <typename Call> auto released(Call call) {
+  CallInProgress counted; // until this thread has the lock again
   nb::gil_scoped_release unlocked;
   return call();
 }

@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <list>
 #include <sys/types.h>
 #include <unistd.h>
 #include <vector>
@@ -18,14 +19,19 @@ namespace {
 /// Any array of Python in the memory of the processor, which stays as long as this object.
 using Lent = nb::ndarray<nb::ro, nb::device::cpu>;
 
-[[noreturn]] void refuse(const std::string &name) {
-  throw nb::type_error(("'" + name + "' is no array of numbers in the processor's memory that npar can read").c_str());
+[[noreturn]] void refuse(nb::handle value, const std::string &name) {
+  std::string what = nb::cast<std::string>(value.type().attr("__name__"));
+  for (const char *each : {"dtype", "layout"})
+    if (nb::hasattr(value, each))
+      what += ", " + nb::cast<std::string>(value.attr(each).attr("__str__")());
+  throw nb::type_error(
+      ("'" + name + "' (" + what + ") cannot be read: pass a dense array of integers, bool or floats of 16, 32 or 64 bits").c_str());
 }
 
 Lent lentOf(nb::handle value, const std::string &name) {
   Lent lent;
   if (!nb::try_cast(value, lent) || !lent.is_valid())
-    refuse(name);
+    refuse(value, name);
   return lent;
 }
 
@@ -36,7 +42,7 @@ template <typename T> npar::Array arrayOf(const Lent &lent) {
   return npar::Array(static_cast<const T *>(lent.data()), std::move(shape), std::move(strides));
 }
 
-npar::Array arrayOf(const Lent &lent, const std::string &name) {
+npar::Array arrayOf(const Lent &lent, nb::handle value, const std::string &name) {
   const nb::dlpack::dtype type = lent.dtype();
   auto is = [&](uint8_t code, uint8_t bits) { return type.code == code && type.bits == bits && type.lanes == 1; };
   if (is(0, 64))
@@ -65,7 +71,7 @@ npar::Array arrayOf(const Lent &lent, const std::string &name) {
     return arrayOf<npar::BFloat16>(lent);
   if (is(6, 8))
     return arrayOf<bool>(lent);
-  refuse(name);
+  refuse(value, name);
 }
 
 /// A trainer of Python. After a fork the child has the memory, but none of the threads, so there it is neither used nor destroyed.
@@ -103,19 +109,19 @@ public:
   ~PyTrainer() {
     if (::getpid() != pid)
       trainer.release();
-    released([&] { trainer.reset(); });
+    nb::gil_scoped_release unlocked; // not `released`, which can raise
+    trainer.reset();
   }
 
   nb::dict step(const nb::dict &arrays) {
-    std::vector<std::string> names;
-    std::vector<Lent> lent; // outlive the call
-    for (auto [key, value] : arrays) {
-      names.push_back(nb::cast<std::string>(key));
-      lent.push_back(lentOf(value, names.back()));
-    }
+    std::list<std::string> names; // outlive the call, as do the arrays
+    std::list<Lent> lent;
     std::vector<npar::Input> inputs;
-    for (size_t i = 0; i < names.size(); ++i)
-      inputs.push_back({names[i], arrayOf(lent[i], names[i])});
+    for (auto [key, value] : arrays) {
+      const std::string &name = names.emplace_back(nb::cast<std::string>(key));
+      const Lent &array = lent.emplace_back(lentOf(value, name));
+      inputs.push_back({name, arrayOf(array, value, name)});
+    }
     return dictOf(made([&] { return trainer->step(inputs); }));
   }
 
@@ -189,7 +195,7 @@ public:
   }
   void write(const std::string &name, nb::object from) {
     Lent lent = lentOf(from, name);
-    npar::Array array = arrayOf(lent, name);
+    npar::Array array = arrayOf(lent, from, name);
     done([&] { return trainer->write(name, array); });
   }
 

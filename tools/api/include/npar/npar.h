@@ -102,7 +102,7 @@ typedef struct npar_named_value {
 } npar_named_value;
 
 /* One finished step. Set struct_size before npar_trainer_step, which fills as many bytes. A program that only goes forward has no gradient
- * norm, learning rate and loss scale: they are 0. */
+ * norm, learning rate and loss scale, and one for generation no loss: they are 0. */
 typedef struct npar_step_result {
   uint32_t struct_size;
   int32_t skipped; /* 1: the gradient norm is not finite, and nothing was updated */

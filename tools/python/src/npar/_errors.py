@@ -86,7 +86,7 @@ class CompileError(InputError):
             if self._source is None:
                 raise UsageError("apply: the text that was compiled is not known here; pass it as `text`")
             name, text = self._source
-        edits = []
+        edits: List[Edit] = []
         for diagnostic in self.diagnostics:
             fix = next((fix for fix in diagnostic.fixes if fix.trust in trust and fix.edits), None)
             if fix and (name is None or all(edit.file == name for edit in fix.edits)):

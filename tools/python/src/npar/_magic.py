@@ -66,7 +66,7 @@ def load_ipython_extension(shell) -> None:
         try:
             return _compiled(line, cell, shell.user_ns)
         except Error as error:
-            error._render_traceback_ = str(error).splitlines  # what IPython shows in place of a traceback
+            setattr(error, "_render_traceback_", str(error).splitlines)  # what IPython shows in place of a traceback
             raise
 
     npar.__doc__ = _HELP

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import json
-import os
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -12,7 +11,7 @@ from ._errors import Diagnostic, UsageError, warnings_of
 from ._events import Listener
 from ._pictures import Page, Picture, Report
 from ._process import using_threads
-from ._request import Imports, Request
+from ._request import KINDS, Imports, Request, path_of
 
 _SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)
 _TEXT, _JSON, _SVG, _HTML = range(4)
@@ -41,7 +40,10 @@ class Output:
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A parameter with the mesh axes that split it, the pipeline stages that hold it and the names of its optimizer states."""
+    """A parameter with the mesh axes that split it, the pipeline stages that hold it and the names of its optimizer states.
+
+    stored_shape  in files of weights and in PyTorch's modules, where several axes can be one dimension
+    """
 
     name: str
     dtype: str
@@ -51,6 +53,7 @@ class Parameter:
     split_by: Tuple[str, ...]
     stages: Tuple[int, ...]
     states: Tuple[str, ...]
+    stored_shape: Tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,18 +156,20 @@ class Program:
         return {
             each["name"]: Parameter(
                 each["name"], each["dtype"], tuple(each["axes"]), tuple(each["shape"]), each["frozen"], tuple(each["split_by"]),
-                tuple(each["stages"]), tuple(each["states"]),
+                tuple(each["stages"]), tuple(each["states"]), tuple(each["stored_shape"]),
             )
             for each in self._data(_PARAMETERS)["parameters"]
         }
 
     @functools.cached_property
     def mesh(self) -> Mesh:
+        """The mesh: axes, ranks, stages."""
         data = self._data(_MESH)
         return Mesh({axis["name"]: axis["size"] for axis in data["mesh"]}, data["ranks"], tuple(tuple(s["ranks"]) for s in data["stages"]))
 
     @property
     def ranks(self) -> int:
+        """Number of ranks."""
         return self.mesh.ranks
 
     @functools.cached_property
@@ -225,7 +230,7 @@ class Program:
 
     def save(self, path) -> pathlib.Path:
         """Writes the compiled program (.npx), which `npar.open` opens."""
-        self._native.save(os.fspath(path))
+        self._native.save(path_of(path))
         return pathlib.Path(path)
 
     def bytes(self) -> bytes:
@@ -255,6 +260,10 @@ class Program:
     def _repr_mimebundle_(self, include=None, exclude=None):
         text = self._native.describe(_SUMMARY, _TEXT, {})
         return {"text/plain": text, "image/svg+xml": self._native.describe(_TIMELINE, _SVG, {})}
+
+    def _is_kind(self, kind: str) -> bool:
+        """False of an opened program, whose kind its request does not know."""
+        return self._request is not None and not self._opened and self._request.given["kind"] == KINDS[kind]
 
     def _data(self, view: int):
         return json.loads(self._native.describe(view, _JSON, {}))
@@ -325,7 +334,7 @@ def load(folder, **options) -> Program:
 
 def open(path) -> Program:
     """Opens a compiled program (.npx). It holds native code: open only what you would execute."""
-    return Program(_native.open(os.fspath(path)), Request.of(pathlib.Path(path)), opened=True)
+    return Program(_native.open(path_of(path)), Request.of(pathlib.Path(path)), opened=True)
 
 
 def from_bytes(data: bytes) -> Program:

@@ -235,7 +235,7 @@ def _number(value: Optional[float], name: str) -> Optional[float]:
 def _numbers(values: Optional[Sequence[float]], name: str, count: int) -> Optional[List[float]]:
     if values is None:
         return None
-    numbers = [_number(each, name) for each in values]
+    numbers = [number for number in (_number(each, name) for each in values) if number is not None]
     if len(numbers) != count:
         raise UsageError(f"{name} has {len(numbers)} numbers: it must have {count}")
     return numbers

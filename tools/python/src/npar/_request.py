@@ -26,6 +26,16 @@ def word_of(value: Any) -> str:
     return word
 
 
+def path_of(path: Any) -> str:
+    """A path as the library takes it: UTF-8."""
+    text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the file name {text!r} is not Unicode: npar takes names in UTF-8, so rename it") from None
+    return text
+
+
 def mapping_of(value: Any, name: str, content: str) -> Mapping:
     """The value as a mapping, or TypeError with the argument's name; None is an empty one."""
     if value is not None and not isinstance(value, collections.abc.Mapping):
@@ -84,7 +94,7 @@ class Request:
 
 def _source_of(model) -> Dict[str, str]:
     if isinstance(model, pathlib.PurePath):
-        return {"folder" if os.path.isdir(model) else "file": os.fspath(model)}
+        return {"folder" if os.path.isdir(model) else "file": path_of(model)}
     if not isinstance(model, str):
         raise TypeError(f"a model is a text, a path or the name of a library model, not {type(model).__name__}")
     if not model.strip():

@@ -3,19 +3,20 @@
 import collections.abc
 import dataclasses
 import json
+import numbers
 import operator
 import os
 import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _native
-from ._arrays import Piece, View, gathered, lend
-from ._errors import InputError, UsageError
+from ._arrays import Piece, View, as_numpy, lend
+from ._errors import InputError, Stopped, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
-from ._loader import state_of, text_of
+from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
-from ._request import mapping_of
+from ._request import mapping_of, path_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
@@ -23,7 +24,8 @@ _STATE_FILE = "loader.json"
 
 @dataclasses.dataclass(frozen=True)
 class StepResult:
-    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0.
+    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0. One for
+    generation has no loss either.
 
     losses        the named losses of the model
     valid_tokens  targets of the batch that count; None: all
@@ -85,6 +87,20 @@ class StateDict(collections.abc.Mapping):
             raise KeyError(name)
         return self._trainer[name]
 
+    def torch(self) -> Dict[str, Any]:
+        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`.
+
+        Parameters have their stored shapes, as in files of weights and in the modules of transformers.
+        """
+        import torch  # type: ignore
+
+        parameters = self._trainer.program.parameters
+        tensors = {name: torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+        return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
+
+    def __repr__(self) -> str:
+        return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
@@ -125,7 +141,7 @@ class Trainer:
             if value is not None:
                 options[key] = value
         if timeout is not None:
-            if not isinstance(timeout, (int, float)):
+            if not isinstance(timeout, numbers.Real):
                 raise TypeError(f"timeout is {timeout!r}: pass seconds")
             options["timeout_seconds"] = float(timeout)
         self.program = program
@@ -135,6 +151,7 @@ class Trainer:
         self._evaluation: Optional[Program] = None
         self._generation: Optional[Program] = None
         self._evaluator: Optional["Trainer"] = None
+        self._folder: Optional[Tuple[int, int]] = None  # of its checkpoints: only there it may add more
         if weights is not None:
             self.load_weights(weights)
 
@@ -175,15 +192,27 @@ class Trainer:
         self._check_process()
         if not isinstance(loader, collections.abc.Iterable):
             raise TypeError(f"run: the loader has the type {type(loader).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
-        if not isinstance(steps, int):
-            raise TypeError(f"run: steps is {steps!r}: pass a whole number")
+        if self.program.outputs:
+            raise UsageError("run: the program only goes forward: compile it with kind='training', or use evaluate or generate")
+        for name, number in (("steps", steps), ("checkpoint_every", checkpoint_every), ("checkpoint_keep", checkpoint_keep), ("evaluate_every", evaluate_every)):
+            if number is not None and not hasattr(number, "__index__"):
+                raise TypeError(f"run: {name} is {number!r}: pass a whole number")
+            if number is not None and number < 0:
+                raise UsageError(f"run: {name} is {number}: it must be 0 or more")
+        steps = operator.index(steps)
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
             raise UsageError("run: evaluate_every needs evaluate, a loader")
+        if evaluate is not None and not isinstance(evaluate, collections.abc.Iterable):
+            raise TypeError(f"run: evaluate has the type {type(evaluate).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
         if resume and not (hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")):  # at once, not when the work is done
             raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
-        if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
+        if checkpoint is not None:
+            self._check_folder(checkpoint, resume)
+            if hasattr(loader, "state_dict"):
+                text_of(loader.state_dict())
+        if resume and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
         if resume and self.steps == steps:  # a finished script that runs again
@@ -193,7 +222,10 @@ class Trainer:
         self._native.set_length(steps, _steps_per_epoch(loader))
         return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, progress)
 
-    def _run(self, loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, keep, progress):
+    def _run(
+        self, loader: Any, steps: int, evaluate: Any, evaluate_every: Optional[int], checkpoint: Any, checkpoint_every: Optional[int],
+        keep: Optional[int], progress: bool,
+    ) -> Iterator[StepResult]:
         line = Progress() if progress else None
         batches = _endless(loader)
         try:
@@ -228,7 +260,7 @@ class Trainer:
         self._check_process()
         options = _given(
             steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
-            checkpoint=None if checkpoint is None else os.fspath(checkpoint), checkpoint_every=checkpoint_every,
+            checkpoint=None if checkpoint is None else path_of(checkpoint), checkpoint_every=checkpoint_every,
             checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=_paths(evaluate),
         )
         if evaluate_every:
@@ -242,8 +274,17 @@ class Trainer:
             elif kind == EVALUATED:
                 log.info("evaluation after %d steps: %s", done, text)
 
+        stopped: Optional[Stopped] = None
         with Listener(progress, hears) as listener:
-            return json.loads(self._native.run(options, listener))
+            try:
+                report = self._native.run(options, listener)
+            except Stopped as error:
+                stopped = error
+        if checkpoint is not None:
+            self._folder = _identity(path_of(checkpoint))
+        if stopped:
+            raise stopped
+        return json.loads(report)
 
     def evaluate(self, data=None, *, tokens: Optional[str] = None, program: Optional[Program] = None, progress: bool = False) -> Evaluation:
         """The loss with the present parameters, over each batch once.
@@ -268,7 +309,7 @@ class Trainer:
         for name in forward.parameters:
             evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
         batches = 0
-        for batch in loader:
+        for batch in loader.once() if isinstance(loader, ArrayLoader) else loader:
             evaluator.step(batch)
             batches += 1
         if not batches:
@@ -298,7 +339,7 @@ class Trainer:
                 self._generation = self.program._compiled_for(2)
             program = self._generation
         options = _given(
-            count=count, tokenizer=None if tokenizer is None else os.fspath(tokenizer), temperature=float(temperature), top_k=top_k,
+            count=count, tokenizer=None if tokenizer is None else path_of(tokenizer), temperature=float(temperature), top_k=top_k,
             top_p=float(top_p), seed=seed,
         )
         options["program"] = program._native
@@ -333,13 +374,15 @@ class Trainer:
         """
         self._check_process()
         files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
-        self._native.save(os.fspath(folder), list(files.items()), keep)
+        self._native.save(path_of(folder), list(files.items()), keep)
+        self._folder = _identity(path_of(folder))
         return pathlib.Path(folder) / f"step-{self.steps}"
 
     def resume(self, folder, *, loader=None) -> "Trainer":
         """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
         self._check_process()
-        self._native.resume(os.fspath(folder))
+        self._native.resume(path_of(folder))
+        self._folder = _identity(path_of(folder))
         if loader is not None:
             self._load_loader(loader, folder)
         return self
@@ -347,12 +390,12 @@ class Trainer:
     def save_weights(self, path) -> None:
         """All parameters as one .safetensors file."""
         self._check_process()
-        self._native.save_weights(os.fspath(path))
+        self._native.save_weights(path_of(path))
 
     def load_weights(self, path) -> "Trainer":
         """Weights of a .safetensors file, a folder of Hugging Face or a checkpoint."""
         self._check_process()
-        self._native.load_weights(os.fspath(path))
+        self._native.load_weights(path_of(path))
         return self
 
     def hash(self) -> str:
@@ -379,15 +422,17 @@ class Trainer:
         return self[name]
 
     def __getitem__(self, name: str):
-        self._check_process()
-        _check_name(name)
-        return gathered(self._native.tensor(name, _COPY, 0), name)
+        return as_numpy(self._gathered(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
+        """Writes a parameter or an optimizer state on every rank that keeps a piece of it. The stored shape of a parameter is right, too."""
         self._check_process()
         _check_name(name)
-        self._native.write(name, lend(value, name))
+        array = lend(value, name)
+        known = self.program.parameters.get(name)
+        if known and tuple(getattr(array, "shape", ())) == known.stored_shape != known.shape and hasattr(array, "reshape"):
+            array = array.reshape(known.shape)
+        self._native.write(name, array)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names(True)
@@ -398,6 +443,7 @@ class Trainer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`."""
+        state = mapping_of(state, "load_state_dict: the state", "arrays by their names")
         missing = [name for name in self._names(False) if name not in state]
         unknown = [name for name in state if name not in self._names(True)]
         if missing or unknown:
@@ -414,11 +460,32 @@ class Trainer:
     def __reduce__(self):
         raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
 
+    def _check_folder(self, folder, resume: bool) -> None:
+        """Refuses, before any work, a folder in which no checkpoint can be written."""
+        path = pathlib.Path(path_of(folder))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': {error.strerror}") from None
+        if not os.access(path, os.W_OK):
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': it is not writable")
+        found = _checkpoints(path)
+        if found and not resume and _identity(path) != self._folder:
+            raise InputError(f"run: '{folder}' has checkpoints of a training, the newest {found[-1].name}: pass resume=True to continue it, or name another folder")
+
+    def _gathered(self, name: str) -> View:
+        """A copy from all ranks, with memory of its own."""
+        self._check_process()
+        _check_name(name)
+        return View(self._native.tensor(name, _COPY, 0), name)
+
     def _check_process(self) -> None:
         same_process(self._pid, "trainer")
 
     def _evaluation_program(self, program: Optional[Program] = None) -> Program:
         if program is not None:
+            if not isinstance(program, Program) or "losses" not in program.outputs and not program._is_kind("evaluation"):
+                raise UsageError("evaluate: program is not compiled for evaluation: npar.compile(..., kind='evaluation')")
             return program
         if self._evaluation is None:
             self._evaluation = self.program._compiled_for(1)
@@ -459,7 +526,10 @@ def _given(**options) -> Dict[str, Any]:
 def _paths(data) -> Optional[List[str]]:
     if data is None:
         return None
-    return [os.fspath(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    try:
+        return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    except TypeError:
+        raise TypeError(f"data is {data!r}: pass a file, or a list of files or INPUT=FILE") from None
 
 
 def _endless(loader) -> Iterator[Mapping[str, Any]]:
@@ -481,6 +551,12 @@ def _steps_per_epoch(loader) -> float:
         except TypeError:
             known = 0
     return float(known)
+
+
+def _identity(folder) -> Tuple[int, int]:
+    """Device and number of a folder, whatever path leads to it."""
+    found = os.stat(folder)
+    return found.st_dev, found.st_ino
 
 
 def _checkpoints(folder) -> List[pathlib.Path]:
