@@ -120,4 +120,7 @@ inline std::string nameOf(Option option, const std::string &value) {
   return option == Option::Setting ? "the setting " + value : std::string(spelling.member) + " = " + value;
 }
 
+/// The way for a process of a launcher to run by itself, in a sentence after "or".
+inline std::string wayToBeAlone() { return optionsAreMembers ? "create the trainer without 'job'" : "with --alone"; }
+
 } // namespace npar::engine

@@ -605,6 +605,21 @@ if "end" in sys.argv:
                 self.assertEqual(first, f"{expected} {list(own)}", errors)
             self.assertIn(words, ended[0][0].split("ended:")[1])
 
+    def test_variables_of_a_launcher(self):
+        """A trainer in an incomplete job names the way of Python; a job of one process is none."""
+        script = """
+try:
+    npar.Trainer(npar.compile(hello), threads=1)
+except npar.InputError as error:
+    assert "with job='none'" in str(error) and "--" not in str(error), error
+else:
+    raise AssertionError("a job without its other process")
+assert npar.Trainer(npar.compile(hello), threads=1, job="none").steps == 0
+"""
+        self.python(script, RANK="0", WORLD_SIZE="2")
+        self.python(script, RANK="5", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
+        self.python("npar.Trainer(npar.compile(hello), threads=1).train(random_data=True, steps=1)", RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
+
     def test_notebook(self):
         """The notebook runs, and what it stores is what it shows: texts and drawings, except numbers that depend on the machine."""
         notebook = FOLDER / "communication.ipynb"

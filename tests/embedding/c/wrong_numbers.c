@@ -59,6 +59,8 @@ static void compiling(void) {
   FAILS(NPAR_USAGE, "npar_simulate_options: jitter_samples is -3", npar_simulate(&request, &simulate, &json, &error));
   simulate.jitter_samples = 0, simulate.hosts = -1;
   FAILS(NPAR_USAGE, "npar_simulate_options: hosts is -1", npar_simulate(&request, &simulate, &json, &error));
+  simulate.hosts = INT64_MAX;
+  FAILS(NPAR_USAGE, "npar_simulate_options: hosts is 9223372036854775807", npar_simulate(&request, &simulate, &json, &error));
   simulate.hosts = 0, simulate.devices = -1;
   FAILS(NPAR_USAGE, "npar_simulate_options: devices is -1", npar_simulate(&request, &simulate, &json, &error));
   npar_str slow = str("rank=3");

@@ -11,13 +11,16 @@ using npar::engine::Status;
 
 namespace npar::api {
 
+/// The driver's limit for hosts, and for devices of a host.
+constexpr int64_t mostHosts = int64_t{1} << 20;
+
 static Status check(const npar_verify_options &options) {
   return Arguments("npar_verify_options").whole(options.threads, "threads", 0, mostThreads).status();
 }
 
 static Status check(const npar_simulate_options &options) {
   return Arguments("npar_simulate_options")
-      .whole(options.hosts, "hosts")
+      .whole(options.hosts, "hosts", 0, mostHosts)
       .number(options.jitter, "jitter", 0, 10)
       .whole(options.jitter_samples, "jitter_samples", 0, 1000000)
       .number(options.total_tokens, "total_tokens")
@@ -27,7 +30,7 @@ static Status check(const npar_simulate_options &options) {
       .number(options.host_mtbf, "host_mtbf", 0, 1e12)
       .number(options.checkpoint_seconds, "checkpoint_seconds")
       .number(options.restart_seconds, "restart_seconds")
-      .whole(options.devices, "devices")
+      .whole(options.devices, "devices", 0, mostHosts)
       .text(options.place, "place")
       .numbers(options.task_times, options.task_times ? 4 : 0, "task_times", 1e9)
       .numbers(options.rows_sent, options.rows_sent ? 2 : 0, "rows_sent", 1)
@@ -37,7 +40,7 @@ static Status check(const npar_simulate_options &options) {
 static Status check(const npar_plan_options &options) {
   return Arguments("npar_plan_options")
       .whole(options.jobs, "jobs", 0, mostThreads)
-      .whole(options.hosts, "hosts")
+      .whole(options.hosts, "hosts", 0, mostHosts)
       .whole(options.batch, "batch")
       .number(options.budget, "budget")
       .text(options.goal, "goal")
