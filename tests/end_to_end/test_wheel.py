@@ -113,7 +113,8 @@ class WheelTest(unittest.TestCase):
     def test_what_it_contains(self):
         names = zipfile.ZipFile(self.wheel).namelist()
         for name in ("npar/__init__.py", "npar/_native.pyi", "npar/py.typed", "npar/_native.abi3.so", "npar/lib/libnpar.so.0", "npar/lib/libnpar_compiler.so.0",
-                     "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar"):
+                     "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar",
+                     "npar/doc/dsl/LANGUAGE.md", "npar/doc/dsl/PLANS.md", "npar/doc/tools/python/communication.ipynb"):
             self.assertIn(name, names)
         self.assertTrue(any("tbb" in name for name in names))
         (notices,) = [name for name in names if name.endswith("licenses/LICENSES/NOTICES")]
@@ -133,7 +134,7 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(command.returncode, 0, command.stderr)
         self.assertIn("Hello", command.stdout)
         folder = subprocess.run([python, "-m", "npar", "--cmake-dir"], capture_output=True, text=True, check=True).stdout.strip()
-        for flag, name in (("--include-dir", "npar/npar.hpp"), ("--library-dir", "libnpar.so.0"), ("--schemas", "plan.schema.json")):
+        for flag, name in (("--docs", "tools/python/README.md"), ("--include-dir", "npar/npar.hpp"), ("--library-dir", "libnpar.so.0"), ("--schemas", "plan.schema.json")):
             shown = subprocess.run([python, "-m", "npar", flag], capture_output=True, text=True, check=True).stdout.strip()
             self.assertTrue((pathlib.Path(shown) / name).exists(), shown)
         source = self.folder / "cmake"

@@ -5,6 +5,8 @@
     p.why()                               # why the ranks communicate
     t = npar.Trainer(p)                   # all ranks, in this process
     t.step(tokens=x, targets=y).loss      # one step from your arrays
+
+`python -m npar --docs` prints the folder of the documents: tools/python/README.md, the language in dsl/LANGUAGE.md and dsl/PLANS.md.
 """
 
 from ._arrays import Piece, View
