@@ -316,6 +316,33 @@ for line, cell, kind, what in (
 assert shell.user_ns["p"] is made
 """)
 
+    def test_closed_trainers(self):
+        """close and `with` give the memory back; a closed trainer refuses every use, and views of it stay."""
+        self.python("""
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+p = npar.compile(hello, plan="none", set={"width": 1024})
+with npar.Trainer(p) as t:
+    t.step(tokens=x, targets=y)
+    t.evaluate([{"tokens": x, "targets": y}])
+    view = np.from_dlpack(t.view("head.bias"))
+    before = resident()
+assert np.isfinite(view).all()
+t.close()
+assert repr(t).endswith("; closed>"), repr(t)
+for use in (lambda: t.step(tokens=x, targets=y), lambda: t["head.bias"], lambda: t.steps, t.stop, t.hash, lambda: t.run([], steps=1), lambda: t.save("run")):
+    try:
+        use()
+    except npar.UsageError as error:
+        assert "closed: make another" in str(error), error
+    else:
+        raise AssertionError("a closed trainer was used")
+assert not os.path.exists("run")
+del view
+assert before - resident() > 2 * p.memory[0].parameters, (before, resident(), p.memory)
+""")
+
     def test_warnings_print(self):
         """Without a logging set-up warnings are on standard error and remarks are not; logging.basicConfig shows both."""
         script = "npar.Trainer(npar.compile(hello, plan='none', set={'world': 2}))"

@@ -108,8 +108,15 @@ class StateDict(collections.abc.Mapping):
         return len(self._names)
 
 
+class _Closed:
+    """Stands for the native trainer of a closed one: every use is refused."""
+
+    def __getattr__(self, name: str):
+        raise UsageError("the trainer is closed: make another one with npar.Trainer(program)")
+
+
 class Trainer:
-    """All ranks of a program in this process. For one thread at a time, except `stop`.
+    """All ranks of a program in this process. For one thread at a time, except `stop`. `with npar.Trainer(p) as t:` closes it at the end.
 
     program   from npar.compile, npar.load or npar.open
     threads   workers; default: the machine's
@@ -147,7 +154,7 @@ class Trainer:
         self.program = program
         self._pid = os.getpid()
         with Listener() as listener:
-            self._native = _native.Trainer(program._native, options, listener)
+            self._native: Any = _native.Trainer(program._native, options, listener)
         self._evaluation: Optional[Program] = None
         self._generation: Optional[Program] = None
         self._evaluator: Optional["Trainer"] = None
@@ -365,6 +372,19 @@ class Trainer:
         """Steps done, those of a resumed checkpoint included."""
         return self._native.steps()
 
+    def close(self) -> None:
+        """Frees the memory of all ranks, except what views still show. A closed trainer refuses every use; closing it again changes nothing."""
+        self._native = _Closed()
+        if self._evaluator is not None:
+            self._evaluator.close()
+            self._evaluator = None
+
+    def __enter__(self) -> "Trainer":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
     # -- checkpoints and weights
 
     def save(self, folder, *, loader=None, keep: int = 0) -> pathlib.Path:
@@ -500,7 +520,8 @@ class Trainer:
         loader.load_state_dict(state_of(text))
 
     def __repr__(self) -> str:
-        return f"<npar.Trainer of {self.program._line()}; {self.steps} steps done>"
+        state = "closed" if isinstance(self._native, _Closed) else f"{self.steps} steps done"
+        return f"<npar.Trainer of {self.program._line()}; {state}>"
 
 
 def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
