@@ -43,6 +43,12 @@ if "torch" in before + after:
     module = torch.nn.ParameterDict({name.replace(".", "_"): torch.nn.Parameter(torch.zeros(tensor.shape)) for name, tensor in t.state_dict().items()})
     module.load_state_dict({name.replace(".", "_"): tensor for name, tensor in t.state_dict().torch().items()})
     assert all((module[name.replace(".", "_")].detach().numpy() == tensor).all() for name, tensor in t.state_dict().items())
+    linear = torch.nn.Linear(64, 256)                           # its weight is [out, in]
+    linear.weight.data = torch.from_numpy(t["up.weight"].T.copy())
+    linear.bias.data = torch.from_numpy(t["up.bias"])
+    row = np.linspace(-1, 1, 64, dtype=np.float32)
+    assert p.parameters["up.weight"].axes == ("embed", "hidden")
+    assert np.allclose(linear(torch.from_numpy(row)).detach().numpy(), row @ t["up.weight"] + t["up.bias"], atol=1e-5)
     for wrong in (torch.ones(256, dtype=torch.complex64), torch.ones(256).to_sparse(), torch.ones(256).to(torch.float8_e4m3fn)):
         try:
             t["head.bias"] = wrong
@@ -114,7 +120,7 @@ class WheelTest(unittest.TestCase):
         names = zipfile.ZipFile(self.wheel).namelist()
         for name in ("npar/__init__.py", "npar/_native.pyi", "npar/py.typed", "npar/_native.abi3.so", "npar/lib/libnpar.so.0", "npar/lib/libnpar_compiler.so.0",
                      "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar",
-                     "npar/doc/dsl/LANGUAGE.md", "npar/doc/dsl/PLANS.md", "npar/doc/tools/python/communication.ipynb"):
+                     "npar/doc/dsl/LANGUAGE.md", "npar/doc/dsl/PLANS.md", "npar/doc/tools/python/communication.ipynb", "npar/doc/stdlib/models/gpt2.npar"):
             self.assertIn(name, names)
         self.assertTrue(any("tbb" in name for name in names))
         (notices,) = [name for name in names if name.endswith("licenses/LICENSES/NOTICES")]

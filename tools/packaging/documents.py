@@ -9,8 +9,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Pages and what they show, as patterns of paths in the sources; copies keep these paths.
-DOCUMENTS = ("README.md", "LICENSE", "dsl/*.md", "dsl/errors/*.md", "stdlib/*.md", "compiler/PRECISION.md", "compiler/RULES.md", "compiler/schedules/README.md",
-             "tools/*.md", "tools/examples/*.md", "tools/images/*.svg", "tools/python/README.md", "tools/python/communication.ipynb")
+DOCUMENTS = (
+    "README.md", "LICENSE", "compiler/PRECISION.md", "compiler/RULES.md", "compiler/schedules/README.md", "dsl/*.md", "dsl/errors/*.md",
+    "stdlib/*.md", "stdlib/*/*.npar", "tools/*.md", "tools/examples/*.md", "tools/examples/*.npar", "tools/images/*.svg", "tools/python/README.md",
+    "tools/python/communication.ipynb",
+)
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```[^\n]*$)", flags=re.M | re.S)
 
