@@ -302,7 +302,8 @@ def compile(
 
     model     a model text, the path of one, the name of a model of the standard library ("gpt2"), or a folder: of Hugging Face, or of
               checkpoints that npar wrote
-    plan, train, config   names of blocks of the text; default: the only one. plan="none": one rank
+    plan, train, config   names of blocks of the text; default: the only one. The plans of library models have 2 to 8 ranks;
+              plan="none" has one
     set       settings: {"depth": 4, "mesh.tp": 2, "micro": 1}
     imports   texts by the name in `import`: a dictionary or a function; they precede files and the standard library
     machine   machine to plan for: a name, a path or a text
@@ -324,7 +325,8 @@ def compile(
 def load(folder, **options) -> Program:
     """Compiles the model of a folder of Hugging Face, or of a folder of checkpoints. Options as for `compile`.
 
-    A Trainer of the program begins with random parameters: `trainer.load_weights(folder)` reads the folder's.
+    The default plan is the library model's, with 2 to 8 ranks; plan="none" has one. A Trainer of the program begins with random
+    parameters: `trainer.load_weights(folder)` reads the folder's.
     """
     path = pathlib.Path(folder)
     if not path.is_dir():
