@@ -343,6 +343,16 @@ del view
 assert before - resident() > 2 * p.memory[0].parameters, (before, resident(), p.memory)
 """)
 
+    def test_outputs(self):
+        """An output of a model is read by its name after a step of a program that only goes forward."""
+        self.python("""
+p = npar.compile(hello.replace("    loss", "    output pred = up(table(tokens))\\n    loss"), plan="two_by_two", kind="evaluation")
+t = npar.Trainer(p)
+t.step(tokens=x, targets=y)
+assert p.outputs["output.pred"].shape == (16, 32, 256), p.outputs
+assert np.allclose(t["output.pred"], t["table.weight"][x] @ t["up.weight"] + t["up.bias"], atol=1e-5)
+""")
+
     def test_warnings_print(self):
         """Without a logging set-up warnings are on standard error and remarks are not; logging.basicConfig shows both."""
         script = "npar.Trainer(npar.compile(hello, plan='none', set={'world': 2}))"
