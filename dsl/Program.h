@@ -228,6 +228,13 @@ struct Store {
   Location location;
 };
 
+/// Ranks along the mesh axis of the batch that hold the optimizer for all ranks along it. With `central` (DataParallel) it is the first
+/// rank, which also has samples and computes the loss of all.
+struct Servers {
+  std::string mesh; ///< mesh axis
+  Location location;
+};
+
 enum class RecomputeKind { None, Attention, Block, Every, Layers };
 
 /// The word for the kind in diagnostics, settings and attributes: "none", "attention", "block", "every" or "layers".
@@ -273,6 +280,7 @@ struct Plan {
   ProductOrder products = ProductOrder::Fastest; ///< order in which products of bf16 add
   std::vector<Keep> keeps;                       ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
   std::vector<Store> stores;
+  std::optional<Servers> servers;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;

@@ -38,6 +38,14 @@ struct ExpertBufferClause {
 std::optional<ExpertBufferClause> getExpertBuffer(mlir::ModuleOp module);
 void setExpertBuffer(mlir::ModuleOp module, const ExpertBufferClause &clause);
 
+/// `dist.servers` = {axis = "dp", loc}: the first rank along the axis holds the optimizer of all ranks along it (`central`).
+struct ServersClause {
+  mlir::StringAttr axis;
+  mlir::LocationAttr loc;
+};
+std::optional<ServersClause> getServers(mlir::ModuleOp module);
+void setServers(mlir::ModuleOp module, const ServersClause &clause);
+
 /// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer.
 struct KeepClause {
   llvm::StringRef what;

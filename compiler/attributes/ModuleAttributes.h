@@ -89,7 +89,7 @@ inline constexpr Value<mlir::LocationAttr> liveLine{"pipe.live_loc"};
 /// Clauses whose fields ClauseAttributes.h has as structs.
 inline constexpr List<mlir::DictionaryAttr> stores{"dist.stores"};
 inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precision{"nn.precision"}, limits{"npar.require"},
-    placement{"npar.place"}, expertBuffer{"npar.experts"};
+    placement{"npar.place"}, expertBuffer{"npar.experts"}, servers{"dist.servers"};
 
 //===- On operations --------------------------------------------------------------------------------------------------------===//
 
@@ -102,6 +102,8 @@ inline constexpr Value<mlir::DenseI64ArrayAttr> pairedData{"nn.paired"};
 inline constexpr Integer partPlace{"pipe.place"};
 /// Marks a backward op that belongs to W if the backward of its part is split, in the same passes.
 inline constexpr Mark weightGradient{"pipe.weight"};
+/// Marks an input that a rank sends to the rank that computes its loss, between schedule-servers and schedule-fragments.
+inline constexpr Mark sentInput{"pipe.sent"};
 /// Numbers the buckets of an update. The reductions of a bucket are adjacent and carry its number.
 inline constexpr Integer bucket{"pipe.bucket"};
 /// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.

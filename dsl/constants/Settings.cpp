@@ -191,8 +191,8 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro",  "accumulate", "compute",
-                                                 "reduce", "products", "recompute", "bucket", "data",       "world"};
+  static const std::vector<std::string> names = {"batch",    "clip",    "seed",      "micro",  "accumulate", "compute", "reduce",
+                                                 "products", "central", "recompute", "bucket", "data",       "world"};
   return names;
 }
 

@@ -100,7 +100,7 @@ bool continues(const std::string &clause, const std::string &last, const std::st
     return next == "gradients" || next == "reduce";
   if (clause == "require")
     return next == "memory" || next == "bubble";
-  bool isSetting = next == "micro" || next == "reduce" || next == "products" || next == "inside" || last == "inside";
+  bool isSetting = next == "micro" || next == "reduce" || next == "products" || next == "central" || next == "inside" || last == "inside";
   return !isSetting && (isWordToken(last) || std::isdigit(static_cast<unsigned char>(last[0])) || last == ")");
 }
 
