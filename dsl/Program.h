@@ -218,7 +218,9 @@ struct Pipeline {
   Location liveAt = {};
 };
 
-enum class StoreKind { Parameters, Gradients, Optimizer };
+/// Secondary: a second share of the parameters over fewer ranks, which the forward pass cuts from what it gathers and the backward pass
+/// gathers (hpZ; Wang et al. 2023, ZeRO++, section 3.2).
+enum class StoreKind { Parameters, Gradients, Optimizer, Secondary };
 
 /// Values that are stored in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
 struct Store {

@@ -12,7 +12,7 @@ namespace npar::attributes {
 
 /// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}]: what is dealt out flat over mesh axes (RULES.md#P7).
 struct StoreClause {
-  llvm::StringRef what; ///< "parameters", "gradients" or "optimizer"
+  llvm::StringRef what; ///< "parameters", "gradients", "optimizer" or "secondary"
   llvm::SmallVector<mlir::StringAttr> mesh;
   bool perStep = false;   ///< gradients are dealt out once per step, not in each micro-batch
   mlir::LocationAttr loc; ///< null if unknown, here and below

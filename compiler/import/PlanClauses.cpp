@@ -19,9 +19,11 @@ const char *wordOf(dsl::StoreKind kind) {
   case dsl::StoreKind::Gradients:
     return "gradients";
   case dsl::StoreKind::Optimizer:
+    return "optimizer";
+  case dsl::StoreKind::Secondary:
     break;
   }
-  return "optimizer";
+  return "secondary";
 }
 
 void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {

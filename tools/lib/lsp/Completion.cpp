@@ -340,7 +340,7 @@ private:
       return addOwn({SymbolKind::Constant});
     if (!right) {
       if (store)
-        return addWords({"parameters", "gradients", "optimizer"});
+        return addWords({"parameters", "gradients", "optimizer", "secondary"});
       return addModelAxes();
     }
     if (before == "->" || before == ",") {
