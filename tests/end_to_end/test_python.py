@@ -262,6 +262,15 @@ logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lamb
 poisoned = npar.Trainer(t.program)
 poisoned["head.bias"] = np.full(256, np.nan)
 assert poisoned.step(tokens=x, targets=y).skipped and any("step 0 changed nothing" in each for each in heard), heard
+assert np.isnan(poisoned.evaluate([{"tokens": x, "targets": y}]).loss) and "the loss is not finite" in heard[-1], heard
+results = [r.skipped for r in poisoned.run([{"tokens": x, "targets": y}], steps=3, nonfinite="continue")]
+assert results == [True, True], results
+try:
+    list(poisoned.run([{"tokens": x, "targets": y}], steps=5))
+except npar.RunError as error:
+    assert "step 3 changed nothing: its loss is nan" in str(error), error
+else:
+    raise AssertionError("a run over NaN ends")
 child = os.fork()
 if child == 0:
     try:

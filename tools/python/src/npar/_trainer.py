@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 import json
+import math
 import numbers
 import operator
 import os
@@ -11,7 +12,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 
 from . import _native
 from ._arrays import Piece, View, as_numpy, lend
-from ._errors import InputError, Stopped, UsageError
+from ._errors import InputError, RunError, Stopped, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
@@ -50,7 +51,7 @@ class StepResult:
 class Evaluation:
     """The measures over data that the training does not see. `data`: the JSON of `npar eval --json`.
 
-    loss        None of a model without a loss
+    loss        None of a model without a loss; NaN, with a warning, if it is not finite
     perplexity  of a model that predicts tokens, else None
     losses, metrics  the named ones, each None where it is undefined
     samples     None if npar read a stream of tokens
@@ -176,14 +177,14 @@ class Trainer:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
         result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
-        if result.skipped and not result.loss_scale:  # fp16 skips steps to find its scale
+        if _is_unsound(result):
             log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
         return result
 
     def run(
         self, loader: Iterable[Mapping[str, Any]], *, steps: int, evaluate: Optional[Iterable] = None, evaluate_every: Optional[int] = None,
         checkpoint=None, checkpoint_every: Optional[int] = None, checkpoint_keep: Optional[int] = None, resume: bool = False,
-        progress: bool = False,
+        nonfinite: str = "stop", progress: bool = False,
     ) -> Iterator[StepResult]:
         """Trains on the batches of a loader and yields each step's result: `for r in trainer.run(loader, steps=1000): print(r.loss)`.
 
@@ -193,6 +194,8 @@ class Trainer:
         checkpoint  a folder; a checkpoint is written every `checkpoint_every` steps and at the end. `checkpoint_keep`: how many stay
         resume    True: continue from the newest checkpoint of the folder, if it has one; nothing is left to do if that one has all steps. The loader continues, too: it needs
                   `state_dict` and `load_state_dict`, as torchdata's StatefulDataLoader and npar.ArrayLoader have them
+        nonfinite  "stop": RunError after a step whose loss or gradients are not finite; "continue": the next batch. Neither changes a
+                  parameter in such a step. Under fp16 npar skips steps by itself while the loss scale is too large
 
         A `break` ends the training after the step. Write a checkpoint then with `save`, if you want one.
         """
@@ -207,6 +210,8 @@ class Trainer:
             if number is not None and number < 0:
                 raise UsageError(f"run: {name} is {number}: it must be 0 or more")
         steps = operator.index(steps)
+        if nonfinite not in ("stop", "continue"):
+            raise UsageError(f"run: nonfinite is {nonfinite!r}: stop or continue")
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
@@ -227,17 +232,22 @@ class Trainer:
         if self.steps >= steps:
             raise UsageError(f"run: steps is {steps}, and {self.steps} are done: it must be larger, because it counts those before")
         self._native.set_length(steps, _steps_per_epoch(loader))
-        return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, progress)
+        return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, nonfinite == "stop", progress)
 
     def _run(
         self, loader: Any, steps: int, evaluate: Any, evaluate_every: Optional[int], checkpoint: Any, checkpoint_every: Optional[int],
-        keep: Optional[int], progress: bool,
+        keep: Optional[int], ends_if_not_finite: bool, progress: bool,
     ) -> Iterator[StepResult]:
         line = Progress() if progress else None
         batches = _endless(loader)
         try:
             while self.steps < steps:
                 result = self.step(next(batches))
+                if ends_if_not_finite and _is_unsound(result):
+                    raise RunError(
+                        f"run: step {result.step} changed nothing: its loss is {result.loss:g}, its gradient norm {result.grad_norm:g}; "
+                        "look for NaN in the batch, lower the learning rate, or pass nonfinite='continue'"
+                    )
                 done = self.steps
                 more: Dict[str, Any] = {}
                 if evaluate is not None and (done == steps or (evaluate_every and done % evaluate_every == 0)):
@@ -524,8 +534,17 @@ class Trainer:
         return f"<npar.Trainer of {self.program._line()}; {state}>"
 
 
+def _is_unsound(result: StepResult) -> bool:
+    """True if the loss is not finite, or the gradients are not, except where fp16 skips a step to find its loss scale."""
+    return not math.isfinite(result.loss) or not (math.isfinite(result.grad_norm) or result.loss_scale > 1)
+
+
 def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
-    return Evaluation(report.get("loss"), report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
+    loss = report.get("loss")
+    if loss is None and "loss" in report:  # JSON has no NaN
+        loss = math.nan
+        log.warning("evaluate: the loss is not finite; look for NaN in the parameters and in the data")
+    return Evaluation(loss, report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
 
 
 def _check_name(name: Any) -> None:
