@@ -258,7 +258,7 @@ e = npar.Trainer(npar.compile(hello, kind="evaluation"))    # the loss of a step
 assert abs(e.step(tokens=x, targets=y).loss - npar.Trainer(t.program).step(tokens=x, targets=y).loss) < 1e-5
 assert same.bytes() == t.program.bytes() and npar.Trainer(same).evaluate([{"tokens": x, "targets": y}]).loss > 0
 heard = []
-logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
+logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(f"{record.levelname} {record.getMessage()}")})())
 poisoned = npar.Trainer(t.program)
 poisoned["head.bias"] = np.full(256, np.nan)
 assert poisoned.step(tokens=x, targets=y).skipped and any("step 0 changed nothing" in each for each in heard), heard
@@ -271,6 +271,16 @@ except npar.RunError as error:
     assert "step 3 changed nothing: its loss is nan" in str(error), error
 else:
     raise AssertionError("a run over NaN ends")
+import json, pathlib
+kept = npar.Trainer(t.program)
+for r in kept.run([{"tokens": x, "targets": y}], steps=2, checkpoint="kept", checkpoint_every=1):
+    pass
+resumed = npar.Trainer(t.program).resume("kept")
+resumed.save("again")
+manifests = [pathlib.Path(folder, "step-2", "manifest.json") for folder in ("kept", "again")]
+assert [json.loads(each.read_text())["learning_rate"] for each in manifests] == [r.learning_rate] * 2, manifests
+manifests[0].write_text("{")
+assert npar.Trainer(t.program).resume("kept").steps == 1 and heard[-1].startswith("WARNING") and "step-2' is skipped" in heard[-1], heard
 child = os.fork()
 if child == 0:
     try:
@@ -494,7 +504,7 @@ for options, kind, what in (
         """The reports, remarks by logging, generation, and training on files that a function ends."""
         self.python("""
 heard = []
-logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(record.getMessage())})())
+logging.getLogger("npar").addHandler(type("H", (logging.Handler,), {"emit": lambda self, record: heard.append(f"{record.levelname} {record.getMessage()}")})())
 logging.getLogger("npar").setLevel(logging.INFO)
 report = npar.verify(hello, plan="two_by_two", threads=2)
 assert report and report.ok and "gradients" in repr(report) and report.raise_if_failed() is report and len(report.checks) > 10

@@ -94,7 +94,7 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
       return damage.ok() ? found.status() : damage;
     engine::NewestCheckpoint newest = std::move(*found);
     for (const engine::SkippedCheckpoint &each : newest.skipped)
-      trainer.observer.remark("'" + each.path + "' is skipped: " + each.why);
+      trainer.observer.remark("warning: '" + each.path + "' is skipped: " + each.why);
     const engine::Manifest &manifest = newest.store->manifest();
     if (manifest.seed != trainer.options.seed)
       return Status::badInput(newest.store->description() + " has seed " + std::to_string(manifest.seed) + ", but the trainer has seed " +
@@ -107,7 +107,7 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
     Result<std::vector<std::string>> remarks =
         files.ok() ? engine::resumeFrom(trainer.session(), trainer.root(), *newest.store, &damaged) : files.status();
     if (!remarks.ok() && damaged) {
-      trainer.observer.remark("'" + newest.store->folder() + "' is skipped: " + remarks.status().message());
+      trainer.observer.remark("warning: '" + newest.store->folder() + "' is skipped: " + remarks.status().message());
       if (damage.ok())
         damage = remarks.status();
       below = manifest.step;
@@ -117,6 +117,7 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
     for (const std::string &text : *remarks)
       trainer.observer.remark(text);
     trainer.done = static_cast<int64_t>(manifest.step);
+    trainer.last.learningRate = manifest.rate;
     trainer.files = std::move(*files);
     trainer.usesFolder(folder);
     return {};
@@ -138,7 +139,7 @@ Status save(npar_trainer &trainer, const std::string &folder, const npar_save_op
   HostData data(trainer.shape);
   TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
   TRY_STATUS(trainer.processes().agree(checkpoints.open(trainer.processes(), trainer.session(), trainer.memory->program)));
-  TRY_STATUS(checkpoints.saveNow(trainer.done));
+  TRY_STATUS(checkpoints.saveNow(trainer.done, trainer.last.learningRate));
   trainer.usesFolder(folder);
   trainer.observer.tell(NPAR_EVENT_SAVED, checkpoints.newest());
   return {};
