@@ -18,7 +18,7 @@ import prose  # noqa: E402
 # References may be longer than other pages, but begin with a list of contents.
 REFERENCES = {"dsl/LANGUAGE.md", "dsl/PLANS.md", "compiler/RULES.md", "compiler/cost/README.md"}
 # The places that tests/prose.py finds. Lower a number when you have rewritten some.
-RECORDED = {"page": 3, "message": 2, "comment": 29}
+RECORDED = {"page": 3, "message": 1, "comment": 29}
 
 
 def pages():
