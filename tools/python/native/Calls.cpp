@@ -61,7 +61,12 @@ void refuseType(const char *name, nb::handle value) {
   if (text.size() > 60)
     text = text.substr(0, 60) + " ...";
   throw nb::type_error(
-      (std::string("'") + name + "' cannot be " + text + " (" + nb::cast<std::string>(value.type().attr("__name__")) + ")").c_str());
+      (std::string(name) + " cannot be " + text + " (" + nb::cast<std::string>(value.type().attr("__name__")) + ")").c_str());
+}
+
+void refuseRange(const char *name, nb::handle value, const std::string &least, const std::string &most) {
+  throw nb::value_error(
+      (std::string(name) + " is " + nb::cast<std::string>(nb::str(value)) + ": it must be " + least + " to " + most).c_str());
 }
 
 template <typename Body> bool Callbacks::guarded(Body body) {
@@ -113,7 +118,7 @@ npar::Imports Callbacks::imports() {
         return;
       std::string given;
       if (!nb::try_cast(found, given))
-        refuseType(("imports: the text of " + std::string(name)).c_str(), found);
+        refuseType(("imports: the text of '" + std::string(name) + "'").c_str(), found);
       text = std::move(given);
     });
     return text;

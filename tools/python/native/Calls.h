@@ -6,8 +6,10 @@
 #include <npar/npar.hpp>
 
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace npar_python {
@@ -27,8 +29,13 @@ inline void check(const npar::Result<void> &result) {
     raise(result.error());
 }
 
-/// Raises TypeError: an argument has a value of a type that it cannot take, an integer that is too large, or text that is no Unicode.
+/// Raises TypeError: an argument has a value of a type that it cannot take, or text that is no Unicode.
 [[noreturn]] void refuseType(const char *name, nb::handle value);
+/// Raises ValueError: an integer is out of range.
+[[noreturn]] void refuseRange(const char *name, nb::handle value, const std::string &least, const std::string &most);
+
+template <typename T> struct Contained { using Type = T; };
+template <typename T> struct Contained<std::optional<T>> { using Type = T; };
 
 /// Sets a member from the dictionary's value of that name, if it has one.
 template <typename T> void take(const nb::dict &given, const char *name, T &member) {
@@ -36,8 +43,13 @@ template <typename T> void take(const nb::dict &given, const char *name, T &memb
     return;
   nb::object value = given[name];
   T found{};
-  if (!nb::try_cast(value, found))
+  if (!nb::try_cast(value, found)) {
+    using Number = typename Contained<T>::Type;
+    if constexpr (std::is_integral_v<Number>)
+      if (PyLong_Check(value.ptr()))
+        refuseRange(name, value, std::to_string(std::numeric_limits<Number>::min()), std::to_string(std::numeric_limits<Number>::max()));
     refuseType(name, value);
+  }
   member = std::move(found);
 }
 

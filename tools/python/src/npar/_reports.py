@@ -9,7 +9,7 @@ from ._events import Listener
 from ._pictures import Page, Picture
 from ._process import using_threads
 from ._program import _HTML, _JSON, _SVG, Program, _compile, _size
-from ._request import OPTIONS as REQUEST_OPTIONS, Request
+from ._request import OPTIONS as REQUEST_OPTIONS, Request, at_least_one
 
 Slow = Union[Mapping[str, float], str, Iterable[str]]
 
@@ -133,6 +133,8 @@ def _request_of(model, options: Mapping[str, Any], function: str) -> Request:
     if isinstance(model, Program):
         if model._request is None:
             raise UsageError("the program was opened from memory, so npar does not know its text: save it, and pass the path")
+        if model._opened and function != "simulate":
+            raise UsageError(f"{function}: the program was opened, not compiled, so npar does not know its text: pass the model's text, or its path")
         wrong = [key for key in options if key != "machine"]
         if wrong:
             raise UsageError(f"{', '.join(wrong)}: the program is compiled already; pass its text, or compile it with these")
@@ -156,6 +158,7 @@ def verify(
     A failed check is a report that is false, not an exception: see VerifyReport.raise_if_failed. Models of more than 5 million parameters
     need any_size=True. Other options as for `compile`.
     """
+    at_least_one("verify", threads=threads)
     report, _ = _reported(_native.verify, _request_of(model, options, "verify"), dict(threads=threads, seed=seed, any_size=any_size), progress)
     return VerifyReport(report)
 
@@ -191,6 +194,7 @@ def simulate(
 
     Other options as for `compile`.
     """
+    at_least_one("simulate", hosts=hosts, devices=devices, jitter_samples=jitter_samples)
     if machine is not None:
         options["machine"] = machine
     if jitter is None and (jitter_samples is not None or jitter_seed is not None):
@@ -255,6 +259,7 @@ def plan(
 
     Other options as for `compile`.
     """
+    at_least_one("plan", hosts=hosts, batch=batch, jobs=jobs)
     budget = _number(budget, "budget")
     if budget is not None and not budget > 0:
         raise UsageError(f"plan: budget is {budget:g}, it must be positive")

@@ -18,8 +18,8 @@ def word_of(value: Any) -> str:
     """A setting as a model text writes it."""
     if value is None:
         return "none"
-    if isinstance(value, bool):
-        return "1" if value else "0"
+    if type(value).__name__ in ("bool", "bool_"):  # Python's and NumPy's
+        return "true" if value else "false"
     word = str(value)
     if not word:
         raise UsageError("a setting is empty: give a value, such as set={'width': 32}")
@@ -41,6 +41,13 @@ def mapping_of(value: Any, name: str, content: str) -> Mapping:
     if value is not None and not isinstance(value, collections.abc.Mapping):
         raise TypeError(f"{name} has the type {type(value).__name__}: pass a dictionary of {content}")
     return value or {}
+
+
+def at_least_one(function: str, **numbers: Any) -> None:
+    """Refuses counts of 0 and less. What is no number the library refuses."""
+    for name, number in numbers.items():
+        if hasattr(number, "__index__") and number < 1:
+            raise UsageError(f"{function}: {name} is {number}: it must be 1 or more")
 
 
 class Request:

@@ -17,7 +17,7 @@ from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
 from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
-from ._request import mapping_of, path_of
+from ._request import at_least_one, mapping_of, path_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
@@ -136,6 +136,7 @@ class Trainer:
     ):
         if not isinstance(program, Program):
             raise TypeError(f"a Trainer takes an npar.Program, as npar.compile returns it, not {type(program).__name__}")
+        at_least_one("Trainer", threads=threads)
         using_threads()
         options: Dict[str, Any] = {"uninitialised": weights is not None}
         if job is None:
@@ -151,6 +152,8 @@ class Trainer:
         if timeout is not None:
             if not isinstance(timeout, numbers.Real):
                 raise TypeError(f"timeout is {timeout!r}: pass seconds")
+            if not timeout > 0:
+                raise UsageError(f"timeout is {timeout:g}: it must be more than 0 seconds")
             options["timeout_seconds"] = float(timeout)
         self.program = program
         self._pid = os.getpid()
@@ -209,6 +212,7 @@ class Trainer:
                 raise TypeError(f"run: {name} is {number!r}: pass a whole number")
             if number is not None and number < 0:
                 raise UsageError(f"run: {name} is {number}: it must be 0 or more")
+        at_least_one("run", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
         steps = operator.index(steps)
         if nonfinite not in ("stop", "continue"):
             raise UsageError(f"run: nonfinite is {nonfinite!r}: stop or continue")
@@ -275,6 +279,7 @@ class Trainer:
         on_step   called with each StepResult; if it returns False, the training stops and Stopped is raised
         """
         self._check_process()
+        at_least_one("train", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
         options = _given(
             steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
             checkpoint=None if checkpoint is None else path_of(checkpoint), checkpoint_every=checkpoint_every,
@@ -477,7 +482,7 @@ class Trainer:
         missing = [name for name in self._names(False) if name not in state]
         unknown = [name for name in state if name not in self._names(True)]
         if missing or unknown:
-            raise InputError("load_state_dict: " + "; ".join(f"{word} {', '.join(map(repr, names[:5]))}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
+            raise InputError("load_state_dict: " + "; ".join(f"{word} {_some(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
         for name, value in state.items():
             self[name] = value
 
@@ -545,6 +550,11 @@ def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation
         loss = math.nan
         log.warning("evaluate: the loss is not finite; look for NaN in the parameters and in the data")
     return Evaluation(loss, report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
+
+
+def _some(names: List[str]) -> str:
+    """The first few of a list of names."""
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _check_name(name: Any) -> None:

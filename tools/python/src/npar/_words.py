@@ -12,7 +12,7 @@ def in_python_words(text: str) -> str:
     text = re.sub(rf"\bnpar_(?:(?:{_STRUCTS})_options|request)(?:: |\.| )(?=\w)", "", text)
     text = re.sub(r"\bnpar_(?:trainer|program)_([a-z_]+)\b", lambda found: _FUNCTIONS.get(found[1], found[1]), text)
     text = re.sub(r"\bnpar_(compile|verify|simulate|plan|library)\b", r"\1", text)
-    text = text.replace("NPAR_VIEW_PARAMETERS lists its parameters", "program.parameters lists its parameters").replace("'settings'", "'set'").replace("without 'job'", "with job='none'")
+    text = text.replace("NPAR_VIEW_PARAMETERS lists its parameters", "program.parameters lists its parameters").replace("'settings'", "'set'").replace("without 'job'", "with job='none'").replace("give 'resume' to continue from it", "resume from it")
     for member, word in _MEMBERS.items():
         text = re.sub(rf"\b{member}\b", word, text)
     return text
