@@ -152,14 +152,28 @@ for piece in pieces:
 assert (built == whole).all() and {piece.rank for piece in pieces} == {0, 1, 2, 3}
 t["head.weight"] = (whole.astype(np.float64) * 2)[:, ::-1]
 assert (t["head.weight"] == (whole * 2)[:, ::-1]).all()
+for _ in range(2):
+    t.step(tokens=x, targets=y)
 state = t.state_dict()
 assert list(state) == list(p.parameters) and len(state) == 5 and "head.weight.exp_avg" in t and "nothing" not in t
 whole_state = dict(t.state_dict(optimizer=True))
-assert len(whole_state) == 15
+assert len(whole_state) == 16 and whole_state["#steps"] == t.steps > 1, t.steps
 other = npar.Trainer(p)
-assert other.hash() == npar.Trainer(p).hash() != t.hash()
+fresh = other.hash()
+assert fresh == npar.Trainer(p).hash() != t.hash()
+try:                                                   # all or nothing: the last array is refused
+    other.load_state_dict({**whole_state, "head.weight.exp_avg_sq": whole[:1]})
+except npar.InputError as error:
+    assert "has the shape [256, 256], and the array [1, 256]" in str(error) and other.hash() == fresh and other.steps == 0, error
 other.load_state_dict(whole_state)
-assert other.hash() == t.hash()
+assert other.hash() == t.hash() and other.steps == t.steps
+assert other.step(tokens=x, targets=y).loss == t.step(tokens=x, targets=y).loss and other.hash() == t.hash()
+half = npar.compile(hello.replace("micro 4", "micro 4  compute fp16"))
+one, two = npar.Trainer(half), npar.Trainer(half)
+for _ in range(3):
+    one.step(tokens=x, targets=y)
+two.load_state_dict(dict(one.state_dict(optimizer=True)))
+assert "#loss_scale" in one.state_dict(optimizer=True) and two.step(tokens=x, targets=y).loss == one.step(tokens=x, targets=y).loss and two.hash() == one.hash()
 try:
     other.load_state_dict({"head.weight": whole, "x": whole})
 except npar.InputError as error:

@@ -9,6 +9,7 @@
 #include "engine/program/Elements.h"
 
 #include <cstring>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -212,6 +213,27 @@ npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_ar
     TRY(api::Named found, api::find(own, text));
     TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
     return own.session().writeFrom(text, source);
+  });
+}
+
+npar_code npar_trainer_write_all(npar_trainer *trainer, const npar_input *arrays, size_t count, int64_t steps, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_write_all", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_write_all").array(arrays, count, "arrays").whole(steps, "steps", -1).status());
+    std::map<std::string, engine::ElementSource> sources;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string text = api::textOf(arrays[i].name);
+      TRY_STATUS(api::Arguments("npar_trainer_write_all").filled(arrays[i].name, "arrays[" + std::to_string(i) + "].name").status());
+      TRY(BorrowedArray array, api::borrowedOf(arrays[i].array, "'" + text + "'"));
+      TRY(api::Named found, api::find(own, text));
+      TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
+      if (!sources.emplace(text, std::move(source)).second)
+        return Status::usage("npar_trainer_write_all: '" + text + "' is given twice");
+    }
+    for (const auto &[name, source] : sources)
+      TRY_STATUS(own.session().writeFrom(name, source));
+    if (steps >= 0)
+      own.done = steps;
+    return {};
   });
 }
 

@@ -74,6 +74,21 @@ npar::Array arrayOf(const Lent &lent, nb::handle value, const std::string &name)
   refuse(value, name);
 }
 
+/// The arrays of a dictionary by name, valid as long as this object.
+struct LentArrays {
+  explicit LentArrays(const nb::dict &arrays) {
+    for (auto [key, value] : arrays) {
+      const std::string &name = names.emplace_back(nb::cast<std::string>(key));
+      const Lent &array = lent.emplace_back(lentOf(value, name));
+      inputs.push_back({name, arrayOf(array, value, name)});
+    }
+  }
+
+  std::list<std::string> names;
+  std::list<Lent> lent;
+  std::vector<npar::Input> inputs; ///< point to the other members
+};
+
 /// A trainer of Python. After a fork the child has the memory, but none of the threads, so there it is neither used nor destroyed.
 class PyTrainer {
   template <typename Call> auto made(Call call) {
@@ -114,15 +129,8 @@ public:
   }
 
   nb::dict step(const nb::dict &arrays) {
-    std::list<std::string> names; // outlive the call, as do the arrays
-    std::list<Lent> lent;
-    std::vector<npar::Input> inputs;
-    for (auto [key, value] : arrays) {
-      const std::string &name = names.emplace_back(nb::cast<std::string>(key));
-      const Lent &array = lent.emplace_back(lentOf(value, name));
-      inputs.push_back({name, arrayOf(array, value, name)});
-    }
-    return dictOf(made([&] { return trainer->step(inputs); }));
+    const LentArrays lent(arrays);
+    return dictOf(made([&] { return trainer->step(lent.inputs); }));
   }
 
   std::string run(const nb::dict &chosen, nb::object observer) {
@@ -198,6 +206,11 @@ public:
     npar::Array array = arrayOf(lent, from, name);
     done([&] { return trainer->write(name, array); });
   }
+  /// `steps`: done from now on; -1: as before.
+  void writeAll(const nb::dict &arrays, int64_t steps) {
+    const LentArrays lent(arrays);
+    done([&] { return trainer->writeAll(lent.inputs, steps); });
+  }
 
 private:
   Callbacks callbacks; ///< while the trainer lives
@@ -227,7 +240,8 @@ void addTrainers(nb::module_ &module) {
       .def("stop", &PyTrainer::stop)
       .def("tensor", &PyTrainer::tensor)
       .def("pieces", &PyTrainer::pieces)
-      .def("write", &PyTrainer::write);
+      .def("write", &PyTrainer::write)
+      .def("write_all", &PyTrainer::writeAll);
 }
 
 } // namespace npar_python

@@ -33,7 +33,7 @@ extern "C" {
 
 /* The version of the binary interface that this header describes: major << 16 | minor. A library fits a header of the same major and of a
  * minor that is not above its own. */
-#define NPAR_ABI 0x00000003u
+#define NPAR_ABI 0x00000004u
 
 typedef struct npar_str {
   const char *ptr;
@@ -492,6 +492,9 @@ NPAR_API npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, con
 NPAR_API npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error);
 /* Writes a parameter or an optimizer state on every rank that keeps a piece of it. */
 NPAR_API npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error);
+/* Writes several, all or none: nothing changes if one of them is refused. `steps`: steps done from now on, by which learning rates and
+ * optimizers count; -1: as before. */
+NPAR_API npar_code npar_trainer_write_all(npar_trainer *trainer, const npar_input *arrays, size_t count, int64_t steps, npar_error **error);
 
 typedef int32_t npar_export;
 enum { NPAR_EXPORT_VIEW = 0, NPAR_EXPORT_PIECE = 1, NPAR_EXPORT_COPY = 2 };

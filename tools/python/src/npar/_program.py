@@ -162,6 +162,11 @@ class Program:
         }
 
     @functools.cached_property
+    def _states(self) -> Tuple[str, ...]:
+        """States of the training as a whole, such as the loss scale of fp16."""
+        return tuple(self._data(_PARAMETERS)["states"])
+
+    @functools.cached_property
     def mesh(self) -> Mesh:
         """The mesh: axes, ranks, stages."""
         data = self._data(_MESH)

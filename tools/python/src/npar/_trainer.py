@@ -21,6 +21,7 @@ from ._request import at_least_one, mapping_of, path_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
+_STEPS = "#steps"  # in a state, next to states such as "#loss_scale" that belong to no parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Generated:
 
 
 class StateDict(collections.abc.Mapping):
-    """The parameters by name, each gathered when it is asked for."""
+    """The parameters by name, and with them what `state_dict` adds. Each is gathered when it is asked for."""
 
     def __init__(self, trainer: "Trainer", names: List[str]):
         self._trainer, self._names = trainer, names
@@ -86,7 +87,7 @@ class StateDict(collections.abc.Mapping):
     def __getitem__(self, name: str):
         if name not in self._names:
             raise KeyError(name)
-        return self._trainer[name]
+        return self._trainer.steps if name == _STEPS else self._trainer[name]
 
     def torch(self) -> Dict[str, Any]:
         """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`.
@@ -96,7 +97,7 @@ class StateDict(collections.abc.Mapping):
         import torch  # type: ignore
 
         parameters = self._trainer.program.parameters
-        tensors = {name: torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+        tensors = {name: torch.tensor(self[name]) if name == _STEPS else torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
         return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
 
     def __repr__(self) -> str:
@@ -463,32 +464,47 @@ class Trainer:
         """Writes a parameter or an optimizer state on every rank that keeps a piece of it. The stored shape of a parameter is right, too."""
         self._check_process()
         _check_name(name)
+        self._native.write(name, self._lent(name, value))
+
+    def _lent(self, name: str, value: Any):
+        """An array for a parameter, in its own shape."""
         array = lend(value, name)
         known = self.program.parameters.get(name)
         if known and tuple(getattr(array, "shape", ())) == known.stored_shape != known.shape and hasattr(array, "reshape"):
             array = array.reshape(known.shape)
-        self._native.write(name, array)
+        return array
 
     def __contains__(self, name: str) -> bool:
         return name in self._names(True)
 
     def state_dict(self, optimizer: bool = False) -> StateDict:
-        """The parameters by name, and with `optimizer` the optimizer's states: a mapping that gathers each when it is read."""
-        return StateDict(self, self._names(optimizer))
+        """The parameters by name: a mapping that gathers each when it is read.
+
+        optimizer  True: also what training needs to continue with the same bits: the optimizer's states, those of the loss scale of fp16,
+                   and "#steps", the number of steps done
+        """
+        return StateDict(self, self._names(optimizer) + ([_STEPS] if optimizer else []))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`."""
+        """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`.
+
+        With the latter the trainer continues after the same number of steps. If an array is refused, nothing has changed.
+        """
+        self._check_process()
         state = mapping_of(state, "load_state_dict: the state", "arrays by their names")
         missing = [name for name in self._names(False) if name not in state]
-        unknown = [name for name in state if name not in self._names(True)]
+        known = {*self._names(True), _STEPS}
+        unknown = [name for name in state if name not in known]
         if missing or unknown:
             raise InputError("load_state_dict: " + "; ".join(f"{word} {_some(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
-        for name, value in state.items():
-            self[name] = value
+        values = dict(state.items())
+        steps = _whole_numbers([values.pop(_STEPS, -1)], _STEPS)[0]
+        self._native.write_all({name: self._lent(name, value) for name, value in values.items()}, steps)
 
     def _names(self, optimizer: bool) -> List[str]:
         parameters = self.program.parameters.values()
-        return [each.name for each in parameters] + ([state for each in parameters for state in each.states] if optimizer else [])
+        states = [state for each in parameters for state in each.states] + list(self.program._states)
+        return [each.name for each in parameters] + (states if optimizer else [])
 
     # -- inside
 
