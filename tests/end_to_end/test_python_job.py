@@ -59,7 +59,7 @@ if rank == 0:
     other[-1] ^= 1
     other.tofile("w1.safetensors")
     os.mkdir("mine"), os.rename("w.safetensors", "mine/w0.safetensors")
-before = t.hash()
+before, state = t.hash(), dict(t.state_dict())
 for calls in (
     (lambda: t["up.weight"], lambda: t["up.weight.exp_avg"]),
     (lambda: t["up.weight"], lambda: t["up.bias"]),
@@ -70,6 +70,7 @@ for calls in (
     (lambda: t.evaluate([batch]), lambda: list(t.run([batch], steps=2))),
     (lambda: npar.Trainer(t.program), lambda: dict(t.state_dict())),
     (lambda: put("up.bias", 1), lambda: put("up.bias", 2)),
+    (lambda: t.load_state_dict(state), lambda: t.load_state_dict({**state, "up.bias": state["up.bias"] + 1})),
     (lambda: t.step(batch), lambda: t.step(tokens=y, targets=x)),
     (lambda: t.load_weights("mine/w0.safetensors"), lambda: t.load_weights("w1.safetensors")),
     (lambda: t["nothing"], lambda: t["nothing"]),
@@ -82,6 +83,7 @@ print(error_of(lambda: t.load_weights("w0.safetensors")))
 if rank:
     os.symlink("w1.safetensors", "w0.safetensors")
 print(error_of(lambda: t.load_weights("w0.safetensors")))
+t.load_state_dict(dict(reversed(state.items())) if rank else state)
 assert t.hash() == before and t.steps == 0
 put("up.bias", 1)
 print(t.step(batch).loss, t.hash())
@@ -102,7 +104,8 @@ print(t.step(batch).loss, t.hash())
             self.assertEqual((here.pop(0), there.pop(0)), (text, text))
         of = " of process 1 on 'a' differs from that of process 0 on 'a': "
         for text in (
-            f"InputError: the array for 'up.bias'{of}every process must pass the whole array",
+            f"InputError: the array for 'up.bias'{of}every process must pass whole and equal arrays",
+            f"InputError: the names and arrays{of}every process must pass whole and equal arrays",
             f"InputError: the batch{of}every process must pass the whole global batch",
             "UsageError: process 0 on 'a' loads weights from 'mine/w0.safetensors', but process 1 on 'a' loads weights from 'w1.safetensors'" + same,
             "InputError: the program has no variable 'nothing'; program.parameters lists its parameters",

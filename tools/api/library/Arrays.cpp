@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -149,6 +150,50 @@ Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray 
   }));
 }
 
+/// Arrays for parameters and states, which are right for these.
+struct Writing {
+  std::map<std::string, engine::ElementSource> sources; ///< by name
+  std::string hash;                                     ///< of names and elements; empty where this process is alone
+};
+
+Result<Writing> writing(const npar_trainer &trainer, const npar_input *arrays, size_t count, const char *function) {
+  Writing made;
+  std::map<std::string, std::string> lines; // in the same order in all processes
+  for (size_t i = 0; i < count; ++i) {
+    TRY_STATUS(Arguments(function).filled(arrays[i].name, "arrays[" + std::to_string(i) + "].name").status());
+    const std::string name = textOf(arrays[i].name);
+    TRY(BorrowedArray array, borrowedOf(arrays[i].array, "'" + name + "'"));
+    TRY(Named found, find(trainer, name));
+    TRY(engine::ElementSource source, engine::sourceOf(array, name, found.shape));
+    if (trainer.isShared()) {
+      TRY(std::string elements, hashOfElements(source, array.elements()));
+      lines[name] = name + '\n' + elements + '\n';
+    }
+    if (!made.sources.emplace(name, std::move(source)).second)
+      return Status::usage(std::string(function) + ": '" + name + "' is given twice");
+  }
+  files::StreamHash hash;
+  for (const auto &[name, line] : lines)
+    hash.add(line.data(), line.size());
+  if (trainer.isShared())
+    made.hash = hash.text();
+  return made;
+}
+
+/// Writes all of them, unless one was refused in any process. `doing` and `given` are those of job::Call.
+Status write(npar_trainer &trainer, std::string doing, std::string given, const Result<Writing> &checked) {
+  job::Call call{
+      std::move(doing), {}, checked.ok() ? checked->hash : "", std::move(given), "every process must pass whole and equal arrays"};
+  TRY_STATUS(trainer.begin(std::move(call), checked.status()));
+  for (const auto &[name, source] : checked->sources) {
+    const Status written = trainer.session().writeFrom(name, source);
+    if (!written.ok() && trainer.isShared()) // other processes have written it
+      trainer.session().abandon(written);
+    TRY_STATUS(written);
+  }
+  return {};
+}
+
 /// A gathered copy as a tensor.
 Result<void *> copied(npar_trainer &trainer, const std::string &name) {
   Result<Named> found = findReadable(trainer, name);
@@ -239,42 +284,26 @@ npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_arr
 npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
     const std::string text = api::textOf(name);
-    job::Call call{"writes '" + text + "'", {}, "", "the array for '" + text + "'", "every process must pass the whole array"};
-    auto checked = [&]() -> Result<engine::ElementSource> {
+    auto checked = [&]() -> Result<api::Writing> {
       TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
       TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
-      TRY(BorrowedArray array, api::borrowedOf(*from, "'" + text + "'"));
-      TRY(api::Named found, api::find(own, text));
-      TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
-      if (own.isShared()) {
-        TRY(call.hash, api::hashOfElements(source, array.elements()));
-      }
-      return source;
+      const npar_input one = {name, *from};
+      return api::writing(own, &one, 1, "npar_trainer_write");
     };
-    Result<engine::ElementSource> source = checked();
-    TRY_STATUS(own.begin(call, source.status()));
-    const Status written = own.session().writeFrom(text, *source);
-    if (!written.ok() && own.isShared()) // other processes have written it
-      own.session().abandon(written);
-    return written;
+    return api::write(own, "writes '" + text + "'", "the array for '" + text + "'", checked());
   });
 }
 
 npar_code npar_trainer_write_all(npar_trainer *trainer, const npar_input *arrays, size_t count, int64_t steps, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write_all", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_write_all").array(arrays, count, "arrays").whole(steps, "steps", -1).status());
-    std::map<std::string, engine::ElementSource> sources;
-    for (size_t i = 0; i < count; ++i) {
-      const std::string text = api::textOf(arrays[i].name);
-      TRY_STATUS(api::Arguments("npar_trainer_write_all").filled(arrays[i].name, "arrays[" + std::to_string(i) + "].name").status());
-      TRY(BorrowedArray array, api::borrowedOf(arrays[i].array, "'" + text + "'"));
-      TRY(api::Named found, api::find(own, text));
-      TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
-      if (!sources.emplace(text, std::move(source)).second)
-        return Status::usage("npar_trainer_write_all: '" + text + "' is given twice");
-    }
-    for (const auto &[name, source] : sources)
-      TRY_STATUS(own.session().writeFrom(name, source));
+    auto checked = [&]() -> Result<api::Writing> {
+      TRY_STATUS(api::Arguments("npar_trainer_write_all").array(arrays, count, "arrays").whole(steps, "steps", -1).status());
+      return api::writing(own, arrays, count, "npar_trainer_write_all");
+    };
+    std::string doing = fmt::format("writes {} array{}", count, count == 1 ? "" : "s");
+    if (steps >= 0)
+      doing += fmt::format(", and continues after {} steps", steps);
+    TRY_STATUS(api::write(own, doing, "the names and arrays", checked()));
     if (steps >= 0)
       own.done = steps;
     return {};
