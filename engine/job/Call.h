@@ -12,7 +12,8 @@ namespace npar::job {
 
 /// A call that all processes of a job make together, as one of them makes it.
 struct Call {
-  std::string doing;           ///< a verb phrase for messages: "reads 'head.weight'", with all that must be alike except what `hash` covers
+  /// A verb phrase for messages: "reads 'head.weight'". It has all arguments that must be equal, except the one in `hash`.
+  std::string doing;
   engine::Status refusal = {}; ///< this process cannot make the call; its reason
   std::string hash = {};       ///< of an argument that must have the same value in all processes; empty: there is none
   std::string given = {};      ///< that argument for messages: "the batch"

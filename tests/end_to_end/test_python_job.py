@@ -34,7 +34,7 @@ class PythonJobTest(unittest.TestCase):
         (self.folder / "hello.npar").write_text(HELLO)
 
     def processes(self, script, count=2, seconds=60):
-        """What each process prints, by lines; `seconds` is the trainers' time limit."""
+        """Returns the lines that each process prints; `seconds` is the trainers' time limit."""
         with socket.socket() as at:
             at.bind(("127.0.0.1", 0))
             port = at.getsockname()[1]

@@ -15,7 +15,7 @@ const std::vector<std::string> callers = {"process 0 on 'a'", "process 1 on 'a'"
 
 Call step(const std::string &hash) { return {"takes step 3", {}, hash, "the batch", "every process must pass the whole global batch"}; }
 
-/// What each process is told.
+/// Returns each process's error.
 std::vector<std::string> agree(const std::vector<Call> &calls) {
   Bytes gathered;
   for (const Call &call : calls)

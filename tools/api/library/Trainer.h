@@ -64,7 +64,7 @@ struct npar_trainer {
   npar::job::Processes &processes() { return memory->job ? static_cast<npar::job::Processes &>(*memory->job) : alone; }
   /// Usage if other processes have some of the ranks. `name`: the function that was called; `instead`: what to do.
   npar::engine::Status checkAlone(const char *name, const char *instead) const;
-  /// Begins a call whose arguments are checked: `refusal` says what is wrong with them. If other processes have some of the ranks, waits
+  /// Begins a call whose arguments are checked: `refusal` is the reason why one is wrong. If other processes have some of the ranks, waits
   /// until all of them make a call, and fails unless it is this one (LauncherJob::begin).
   npar::engine::Status begin(npar::job::Call call, const npar::engine::Status &refusal = {});
   /// Ends a call that can fail in one process alone: if it does, it fails in all. `changes`: the parameters of the processes may differ

@@ -19,7 +19,7 @@ using npar::engine::Status;
 namespace npar::api {
 namespace {
 
-/// In a job all processes must read the same bytes, each from its own file system.
+/// Begins the loading of checked weights. All processes must read the same bytes, each from its own file system.
 Status beginLoading(npar_trainer &trainer, const std::string &path, const Result<engine::Weights> &weights) {
   const std::string what = "the content of '" + path + "'";
   job::Call call{"loads weights from '" + path + "'", {}, "", what, "all processes must read the same weights"};
