@@ -152,6 +152,8 @@ struct Model {
   std::vector<StateUpdate> updates; ///< at most one for each state
   std::vector<LoggedValue> logged;
   std::vector<std::string> constants; ///< names of constants that a setting may override
+  std::vector<std::pair<std::string, std::string>>
+      chosenConstants; ///< of these, with their values: those that a setting or a configuration sets
   Location location;
 
   /// The node of the first loss that compares logits with targets; without one, that of the first loss.
@@ -216,7 +218,9 @@ struct Pipeline {
   Location liveAt = {};
 };
 
-enum class StoreKind { Parameters, Gradients, Optimizer };
+/// Secondary: a second share of the parameters over fewer ranks, which the forward pass cuts from what it gathers and the backward pass
+/// gathers (hpZ; Wang et al. 2023, ZeRO++, section 3.2).
+enum class StoreKind { Parameters, Gradients, Optimizer, Secondary };
 
 /// Values that are stored in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
 struct Store {
@@ -232,6 +236,13 @@ struct TierRule {
   program::Tier tier = program::Tier::Host;
   double share = 1;   ///< above 0, at most 1
   std::string folder; ///< File: where the files are, as the plan writes it
+  Location location;
+};
+
+/// Ranks along the mesh axis of the batch that hold the optimizer for all ranks along it. With `central` (DataParallel) it is the first
+/// rank, which also has samples and computes the loss of all.
+struct Servers {
+  std::string mesh; ///< mesh axis
   Location location;
 };
 
@@ -281,6 +292,7 @@ struct Plan {
   std::vector<Keep> keeps;                       ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   std::vector<TierRule> tiers; ///< at most one for each kind of values
+  std::optional<Servers> servers;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;

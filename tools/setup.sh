@@ -44,13 +44,17 @@ parallel_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
-# Installs nanobind, which the Python module needs and Debian 12 does not have. Without a network the module is not built, and its tests
-# are skipped with that reason.
+# Installs nanobind, which the Python module needs and Debian 12 does not have, and again when the list of versions changes. Without a
+# network the module is not built, and its tests are skipped with that reason.
 python_tools() {
   local place=$build/python-tools list=$root/tools/python/requirements.txt
-  [ ! -e "$place/bin/python" ] || return 0
+  ! cmp -s "$list" "$place/installed.txt" || return 0
   say "installing what the Python module needs in $place"
-  { python3 -m venv "$place" && "$place/bin/pip" install --quiet --disable-pip-version-check --timeout 15 --retries 1 --require-hashes -r "$list"; } >&2 && return 0
+  {
+    python3 -m venv "$place" &&
+      "$place/bin/python" -m pip install --quiet --disable-pip-version-check --timeout 15 --retries 1 --require-hashes -r "$list" &&
+      cp "$list" "$place/installed.txt"
+  } >&2 && return 0
   rm -rf "$place"
   echo "the Python module is not built: pip could not install $list" >&2
 }

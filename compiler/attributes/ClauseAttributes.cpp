@@ -102,6 +102,23 @@ void setExpertBuffer(ModuleOp module, const ExpertBufferClause &clause) {
   expertBuffer.set(module, fields.get());
 }
 
+//===- Servers --------------------------------------------------------------------------------------------------------------===//
+
+std::optional<ServersClause> getServers(ModuleOp module) {
+  DictionaryAttr found = servers.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  return ServersClause{fields.get<StringAttr>("axis"), fields.location("loc")};
+}
+
+void setServers(ModuleOp module, const ServersClause &clause) {
+  FieldWriter fields(module.getContext());
+  fields.add("axis", clause.axis);
+  fields.addGiven("loc", clause.loc);
+  servers.set(module, fields.get());
+}
+
 //===- Precision ------------------------------------------------------------------------------------------------------------===//
 
 std::optional<PrecisionClause> getPrecision(ModuleOp module) {

@@ -13,7 +13,7 @@ namespace npar::attributes {
 
 /// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}]: what is dealt out flat over mesh axes (RULES.md#P7).
 struct StoreClause {
-  llvm::StringRef what; ///< "parameters", "gradients" or "optimizer"
+  llvm::StringRef what; ///< "parameters", "gradients", "optimizer" or "secondary"
   llvm::SmallVector<mlir::StringAttr> mesh;
   bool perStep = false;   ///< gradients are dealt out once per step, not in each micro-batch
   mlir::LocationAttr loc; ///< null if unknown, here and below
@@ -49,6 +49,14 @@ struct ExpertBufferClause {
 };
 std::optional<ExpertBufferClause> getExpertBuffer(mlir::ModuleOp module);
 void setExpertBuffer(mlir::ModuleOp module, const ExpertBufferClause &clause);
+
+/// `dist.servers` = {axis = "dp", loc}: the first rank along the axis holds the optimizer of all ranks along it (`central`).
+struct ServersClause {
+  mlir::StringAttr axis;
+  mlir::LocationAttr loc;
+};
+std::optional<ServersClause> getServers(mlir::ModuleOp module);
+void setServers(mlir::ModuleOp module, const ServersClause &clause);
 
 /// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer.
 struct KeepClause {

@@ -91,7 +91,7 @@ inline constexpr List<mlir::DictionaryAttr> stores{"dist.stores"}, tiers{"npar.t
 /// Blocks keep what their backward needs in the host's memory: the line that says so.
 inline constexpr Value<mlir::LocationAttr> offload{"npar.offload"};
 inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precision{"nn.precision"}, limits{"npar.require"},
-    placement{"npar.place"}, expertBuffer{"npar.experts"};
+    placement{"npar.place"}, expertBuffer{"npar.experts"}, servers{"dist.servers"};
 
 //===- On operations --------------------------------------------------------------------------------------------------------===//
 
@@ -104,6 +104,8 @@ inline constexpr Value<mlir::DenseI64ArrayAttr> pairedData{"nn.paired"};
 inline constexpr Integer partPlace{"pipe.place"};
 /// Marks a backward op that belongs to W if the backward of its part is split, in the same passes.
 inline constexpr Mark weightGradient{"pipe.weight"};
+/// Marks an input that a rank sends to the rank that computes its loss, between schedule-servers and schedule-fragments.
+inline constexpr Mark sentInput{"pipe.sent"};
 /// Numbers the buckets of an update. The reductions of a bucket are adjacent and carry its number.
 inline constexpr Integer bucket{"pipe.bucket"};
 /// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.

@@ -19,9 +19,11 @@ const char *wordOf(dsl::StoreKind kind) {
   case dsl::StoreKind::Gradients:
     return "gradients";
   case dsl::StoreKind::Optimizer:
+    return "optimizer";
+  case dsl::StoreKind::Secondary:
     break;
   }
-  return "optimizer";
+  return "secondary";
 }
 
 void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {
@@ -104,6 +106,8 @@ void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Locate location) {
   setLimits(module, plan, location);
   if (plan.expertBuffer > 0)
     attributes::setExpertBuffer(module, {plan.expertBuffer, location(plan.expertBufferAt)});
+  if (plan.servers)
+    attributes::setServers(module, {StringAttr::get(module.getContext(), plan.servers->mesh), location(plan.servers->location)});
   if (plan.place)
     attributes::setPlace(module, {plan.place->order, plan.place->inside, location(plan.place->location)});
 }

@@ -18,7 +18,7 @@ public:
     for (auto &rankClass : program.classes)
       for (program::Task &task : rankClass->tasks)
         if (rankClass->fragments[task.fragment()]->phase == program::Phase::Update)
-          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, 0, {}, {}});
+          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, 0, 0, 0, {}, {}});
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t lane = 0; lane < lanes.size(); ++lane)
@@ -41,9 +41,11 @@ private:
     program::RankClassT *rankClass;
     program::Task *task;
     program::FragmentT *fragment;
-    double clock;   ///< end of the last compute step
-    double network; ///< end of the last free collective
-    double end;     ///< end of the last step
+    double clock;    ///< end of the last compute step
+    double network;  ///< end of the last free collective
+    double sent;     ///< end of the last message to another class ...
+    double received; ///< ... and of the last from another
+    double end;      ///< end of the last step
     std::vector<Span> times;
     std::array<double, laneCount> links = {}; ///< end of the last copy on each link between tiers
   };
@@ -96,14 +98,18 @@ private:
       ready = std::max(ready, lane.times[lane.fragment->dependencies[step.first_dependency() + i]].end);
     Span span;
     if (step.kind() == StepKind::Send) {
-      span = {ready, ready + secondsOf(step)};
+      double begin = std::max(ready, lane.sent);
+      span = {begin, begin + secondsOf(step)};
+      lane.sent = span.end;
       messages[program.transfers[step.payload()]->event] = span;
     } else if (step.kind() == StepKind::Receive) {
       auto sent = messages.find(program.transfers[step.payload()]->event);
       if (sent == messages.end())
         return false;
-      // The sender does not wait for a late receiver; there the message ends when both are ready.
-      span = {std::max(ready, sent->second.begin), std::max(ready, sent->second.end)};
+      // The sender does not wait for a late receiver; there the message ends when both are ready. Messages of several senders take turns.
+      double begin = std::max(sent->second.begin, lane.received);
+      lane.received = begin + sent->second.end - sent->second.begin;
+      span = {std::max(ready, begin), std::max(ready, lane.received)};
     } else if (step.free()) {
       double begin = std::max(readyBefore(lane), lane.network);
       for (uint32_t i = 0; i < step.dependency_count(); ++i)

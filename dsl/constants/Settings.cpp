@@ -167,6 +167,10 @@ const Setting *Settings::find(const std::string &key) {
   return result;
 }
 
+bool Settings::has(const std::string &key) const {
+  return std::any_of(list.begin(), list.end(), [&](const Setting &each) { return each.key == key; });
+}
+
 bool Settings::accept(const std::string &key) {
   bool isKnown = std::find(known.begin(), known.end(), key) != known.end();
   return find(key) && !isKnown;
@@ -187,8 +191,8 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch",  "clip",     "seed",      "micro",  "accumulate", "compute",
-                                                 "reduce", "products", "recompute", "bucket", "data",       "world"};
+  static const std::vector<std::string> names = {"batch",    "clip",    "seed",      "micro",  "accumulate", "compute", "reduce",
+                                                 "products", "central", "recompute", "bucket", "data",       "world"};
   return names;
 }
 

@@ -19,6 +19,8 @@ public:
 
   /// The last setting of `key`, null when there is none. Remembers `key` as one that exists.
   const Setting *find(const std::string &key);
+  /// Whether the key is set. The look-up is not remembered.
+  bool has(const std::string &key) const;
   /// Remembers a key that exists but has no effect here; whether it was set, and nothing else has asked for it.
   bool accept(const std::string &key);
   /// Reports settings with a key that no code has looked up.

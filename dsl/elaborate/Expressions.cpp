@@ -37,7 +37,15 @@ static const char *writtenHere(const std::string &word) {
       {"concatenate", "declare a sum, `axis both = a + b`, and write `concat([x, y], along = both)`"},
       {"split", "declare a sum, `axis both = a + b`, and write x[both = a]"},
       {"chunk", "declare a sum, `axis both = a + b`, and write x[both = a]"},
+      {"mse", "write `squared_error(x, y)`"},
       {"mse_loss", "write `squared_error(x, y)`"},
+      {"mean_squared_error", "write `squared_error(x, y)`"},
+      {"mae", "write `abs(x - y)`"},
+      {"l1_loss", "write `abs(x - y)`"},
+      {"bce", "write `binary_cross_entropy(logits, targets)`, which contains the sigmoid"},
+      {"bce_loss", "write `binary_cross_entropy(logits, targets)`, which contains the sigmoid"},
+      {"binary_cross_entropy_with_logits", "write `binary_cross_entropy(logits, targets)`"},
+      {"softmax_cross_entropy", "write `cross_entropy(logits, targets, over = a)`"},
       {"nll_loss", "write `cross_entropy(logits, targets, over = a)`"},
       {"log_softmax", "write `x - logsumexp(x, over = a)`"},
       {"scaled_dot_product_attention", "write `attention(q, k, v, over = seq, causal = true)`"},
@@ -233,7 +241,7 @@ Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
     case ast::SuffixKind::Call:
       if (!object)
         reporter.fail(Code::L16, suffix.location, kindOf(value) + " cannot be called");
-      value = forward(**object, suffix, place(suffix), scope);
+      value = forward(**object, i == 0 ? base.text : "", suffix, place(suffix), scope);
       break;
     case ast::SuffixKind::Select:
       value = select(value, suffix, place(suffix), scope);

@@ -1,8 +1,10 @@
 // Layers: instantiated with their arguments like templates, called like functions.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/ModelElaborator.h"
+#include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace npar::dsl {
@@ -100,12 +102,18 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string 
   return result;
 }
 
-Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Location at, Scope &scope) {
+Value ModelElaborator::forward(Instance &callee, const std::string &name, const ast::Suffix &suffix, Location at, Scope &scope) {
   const ast::Statement &function = *callee.forward;
   std::vector<Formal> formals;
   for (const ast::Item &p : function.items)
     formals.push_back({p.name.text});
-  auto slots = matchArguments(reporter, "layer '" + callee.layer->name.text + "' when called", at, formals, suffix.arguments);
+  std::vector<const ast::Argument *> slots;
+  {
+    std::optional<Reporter::Frame> hides; // the text may have meant the operation
+    if (findOperation(name))
+      hides.emplace(reporter, callee.location, "this layer hides the operation '" + name + "'; give it another name to call the operation");
+    slots = matchArguments(reporter, "layer '" + callee.layer->name.text + "' when called", at, formals, suffix.arguments);
+  }
   Scope inner(&callee.scope);
   for (size_t i = 0; i < formals.size(); ++i) {
     if (inner.findHere(formals[i].name))

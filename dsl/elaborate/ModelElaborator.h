@@ -136,7 +136,8 @@ private:
   // Layers: made from their texts, called, asked for their members (Layers.cpp).
   Instance *instantiate(const ast::Name &name, const std::string &path, const ast::Expression &value, const Library::FoundLayer &found,
                         Scope &scope);
-  Value forward(Instance &instance, const ast::Suffix &suffix, Location at, Scope &scope);
+  /// `name`: the word that the text calls; empty for a member of another layer.
+  Value forward(Instance &instance, const std::string &name, const ast::Suffix &suffix, Location at, Scope &scope);
   Value member(Instance &instance, const ast::Name &name);
 
   // Evaluation of expressions beyond constants (Expressions.cpp).

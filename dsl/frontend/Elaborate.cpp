@@ -259,6 +259,18 @@ private:
       plan = pick<ast::Plan>("plan", engine::Option::Plan, options.plan, plans, texts->textNames("plans"));
   }
 
+  /// The constants of the model that a setting or the configuration sets, with their values as texts write them.
+  std::vector<std::pair<std::string, std::string>> chosenConstants(const Settings &settings, Scope &constants) const {
+    std::vector<std::pair<std::string, std::string>> chosen;
+    for (const ast::Item &parameter : model->parameters) {
+      auto sets = [&](const ast::Item &each) { return each.name.text == parameter.name.text; };
+      bool ofConfig = config && std::any_of(config->values.begin(), config->values.end(), sets);
+      if (Binding *bound = constants.findHere(parameter.name.text); bound && (ofConfig || settings.has(parameter.name.text)))
+        chosen.emplace_back(parameter.name.text, textOf(bound->value));
+    }
+    return chosen;
+  }
+
   std::optional<Program> elaborate(Settings &settings) {
     Evaluator evaluator(reporter);
     Scope constants;
@@ -295,6 +307,7 @@ private:
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)
       program.model.constants.push_back(parameter.name.text);
+    program.model.chosenConstants = chosenConstants(settings, constants);
     Graph graph(program.model, reporter, planned.plan.compute, trained.train.batch, options.purpose == Purpose::Training);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
     graph.declareAxis("batch", batch, trained.batchAt, true);

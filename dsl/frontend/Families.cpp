@@ -4,105 +4,16 @@
 #include "dsl/constants/Settings.h"
 #include "dsl/elaborate/Library.h"
 #include "dsl/elaborate/NamePattern.h"
+#include "dsl/frontend/ConfigValues.h"
 #include "dsl/frontend/FamilyLines.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <set>
 
 namespace npar::dsl {
 namespace {
-
-/// The shortest text that reads as the same number.
-std::string numberText(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-Value valueOf(const ConfigEntry &entry) {
-  if (auto *truth = std::get_if<bool>(&entry.value))
-    return *truth;
-  if (auto *integer = std::get_if<int64_t>(&entry.value))
-    return *integer;
-  if (auto *number = std::get_if<double>(&entry.value))
-    return *number;
-  if (auto *text = std::get_if<std::string>(&entry.value))
-    return *text;
-  if (auto *numbers = std::get_if<NumberList>(&entry.value))
-    return *numbers;
-  if (auto *texts = std::get_if<TextList>(&entry.value))
-    return *texts;
-  return None{};
-}
-
-/// The value as a configuration file holds it.
-ConfigValue configValueOf(const Value &value) {
-  if (auto *truth = std::get_if<bool>(&value))
-    return *truth;
-  if (auto *integer = std::get_if<int64_t>(&value))
-    return *integer;
-  if (auto *number = std::get_if<double>(&value))
-    return *number;
-  if (auto *text = std::get_if<std::string>(&value))
-    return *text;
-  if (auto *numbers = std::get_if<NumberList>(&value))
-    return *numbers;
-  if (auto *texts = std::get_if<TextList>(&value))
-    return *texts;
-  return std::monostate();
-}
-
-bool isNull(const ConfigEntry &entry) { return entry.plain && std::holds_alternative<std::monostate>(entry.value); }
-
-bool isEmptyList(const ConfigEntry &entry) { return entry.text == "[]"; }
-
-/// The value in JSON syntax.
-std::string jsonText(const Value &value) {
-  if (auto *number = std::get_if<double>(&value))
-    return numberText(*number);
-  if (auto *text = std::get_if<std::string>(&value))
-    return '"' + *text + '"';
-  return std::holds_alternative<None>(value) ? "null" : textOf(value);
-}
-
-/// The value in the syntax of `--set`. A fraction stays one, because a program that reads the exported file may tell 3.0 from 3.
-std::string settingText(const Value &value) {
-  if (auto *number = std::get_if<double>(&value)) {
-    std::string text = numberText(*number);
-    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
-  }
-  if (auto *text = std::get_if<std::string>(&value); text && text->find('-') != std::string::npos) // else a difference
-    return '"' + *text + '"';
-  if (auto *list = std::get_if<NumberList>(&value)) {
-    std::string entries;
-    for (double number : *list)
-      entries += (entries.empty() ? "" : ",") + numberText(number);
-    return '[' + entries + ']';
-  }
-  return std::holds_alternative<None>(value) ? "none" : textOf(value);
-}
-
-bool isWord(const std::string &text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
-}
-
-bool same(const Value &a, const Value &b) {
-  if (isNumber(a) && isNumber(b))
-    return toDouble(a) == toDouble(b);
-  if (a.index() != b.index())
-    return false;
-  if (auto *truth = std::get_if<bool>(&a))
-    return *truth == std::get<bool>(b);
-  if (auto *text = std::get_if<std::string>(&a))
-    return *text == std::get<std::string>(b);
-  if (auto *numbers = std::get_if<NumberList>(&a))
-    return *numbers == std::get<NumberList>(b);
-  if (auto *texts = std::get_if<TextList>(&a))
-    return *texts == std::get<TextList>(b);
-  return std::holds_alternative<None>(a);
-}
 
 /// A family that a text declares or imports, with its model.
 class FamilyText {
@@ -266,7 +177,7 @@ std::string FamilyText::unfit(const std::string &constant, const Value &value) {
   const Value &fallback = defaults.find(constant)->value;
   auto *text = std::get_if<std::string>(&value);
   auto *texts = std::get_if<TextList>(&value);
-  if ((text && !isWord(*text)) || (texts && !std::all_of(texts->begin(), texts->end(), isWord)))
+  if ((text && !isPlainWord(*text)) || (texts && !std::all_of(texts->begin(), texts->end(), isPlainWord)))
     return text ? "is no word" : "is no list of words";
   bool whole = std::holds_alternative<int64_t>(fallback) && std::holds_alternative<double>(value);
   bool alike = fallback.index() == value.index() || (isNumber(fallback) && isNumber(value) && !whole);

@@ -202,10 +202,11 @@ void setParts(antlr4::ParserRuleContext *context, std::vector<Part> &parts) {
 
 std::optional<std::vector<TextToken>> readTokens(uint32_t file, const Sources &sources, Diagnostics &diagnostics) {
   std::vector<TextToken> result;
-  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &, antlr4::CommonTokenStream &tokens) {
+  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder, antlr4::CommonTokenStream &tokens) {
     auto *tree = parser.file();
     if (parser.getNumberOfSyntaxErrors() != 0)
       return;
+    builder.build(tree); // finds the errors of syntax that the grammar does not
     std::vector<Part> parts(tokens.size(), Part::Plain);
     setParts(tree, parts);
     for (antlr4::Token *token : tokens.getTokens())

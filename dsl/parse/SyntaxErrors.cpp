@@ -2,6 +2,7 @@
 #include "dsl/parse/SyntaxErrors.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/parse/GrammarWords.h"
 #include "dsl/parse/SyntaxMessage.h"
 #include "dsl/parse/TokenPlace.h"
 
@@ -21,6 +22,8 @@ Tokens tokensOf(antlr4::Parser *parser) {
       seen.push_back(token);
   return seen;
 }
+
+bool isWordToken(const std::string &text) { return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_'); }
 
 /// Explains a reserved word in the place of a name: `repeat layer[2]`, `param input: [...]`, `model = Linear(...)`.
 void explainReserved(Diagnostic &error, const std::string &before, const std::string &found) {
@@ -42,6 +45,24 @@ void explainMisspelt(Diagnostics &diagnostics, Diagnostic &error, const Location
       error.help(at, help.text);
       diagnostics.offer(error, at, help.wrong, help.right);
     }
+}
+
+/// `mehs dp = 2`, `spilt { ... }`: a misspelt word of a plan is taken for a setting, and the error is found at the sign after it.
+bool explainMisspeltItem(Diagnostics &diagnostics, Diagnostic &error, uint32_t file, const Tokens &tokens, size_t index) {
+  const std::string sign = tokens[index]->getText();
+  const size_t back = sign == "=" ? 2 : sign == "{" ? 1 : 0;
+  if (back == 0 || index < back)
+    return false;
+  antlr4::Token *word = tokens[index - back];
+  const std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
+  if (!isWordToken(word->getText()) || std::find(words.begin(), words.end(), word->getText()) != words.end())
+    return false;
+  const Helps helps = didYouMean(word->getText(), words);
+  for (const Help &help : helps) {
+    error.help(placeOf(file, word), help.text);
+    diagnostics.offer(error, placeOf(file, word), help.wrong, help.right);
+  }
+  return !helps.empty();
 }
 
 /// Explains `plan grid for Gpt2(dp = 2)`: a parenthesis where a declaration `for` a model has its brace.
@@ -71,8 +92,6 @@ bool isInside(antlr4::Parser *parser, const std::string &rule) {
   return false;
 }
 
-bool isWordToken(const std::string &text) { return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_'); }
-
 /// Tells whether `next` can be the next item of a clause of a plan, where it follows `last` without a comma.
 bool continues(const std::string &clause, const std::string &last, const std::string &next) {
   if (!isWordToken(next) || last == "," || last == clause)
@@ -81,7 +100,7 @@ bool continues(const std::string &clause, const std::string &last, const std::st
     return next == "gradients" || next == "reduce";
   if (clause == "require")
     return next == "memory" || next == "bubble";
-  bool isSetting = next == "micro" || next == "reduce" || next == "products" || next == "inside" || last == "inside";
+  bool isSetting = next == "micro" || next == "reduce" || next == "products" || next == "central" || next == "inside" || last == "inside";
   return !isSetting && (isWordToken(last) || std::isdigit(static_cast<unsigned char>(last[0])) || last == ")");
 }
 
@@ -159,8 +178,9 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
   if (std::string word = nearest(token->getText(), words); !word.empty() && !isReservedWord(token->getText()))
     error.help(error.location, "did you mean '" + word + "'?"), diagnostics.offer(error, error.location, token->getText(), word);
   bool inPlan = isInside(parser, "planItem") || isInside(parser, "planDeclaration");
-  bool comma = inPlan && explainMissingComma(diagnostics, error, file, tokens, index);
-  if (!comma && isInside(parser, "setting") && index > 0 && expected.count("NUMBER") != 0 && isWordToken(before))
+  bool explained = inPlan && !end && explainMisspeltItem(diagnostics, error, file, tokens, index);
+  explained = explained || (inPlan && explainMissingComma(diagnostics, error, file, tokens, index));
+  if (!explained && isInside(parser, "setting") && index > 0 && expected.count("NUMBER") != 0 && isWordToken(before))
     error.help(placeOf(file, tokens[index - 1]), "'" + before + "' is read as a setting, and its value is missing");
   if (expected.count("'='") != 0 && expected.count("'as'") != 0 && index > 0)
     explainMisspelt(diagnostics, error, placeOf(file, tokens[index - 1]), before);

@@ -17,6 +17,7 @@
 #include "dsl/plan/Recompute.h"
 #include "dsl/plan/RuleCheck.h"
 #include "dsl/plan/RuleReader.h"
+#include "dsl/plan/Servers.h"
 #include "dsl/plan/Stores.h"
 #include "dsl/plan/Tiers.h"
 #include "dsl/plan/World.h"
@@ -26,7 +27,7 @@
 namespace npar::dsl {
 
 /// Clauses that are a name with a value in the grammar.
-static const std::vector<std::string> planSettings = {"micro", "accumulate", "compute", "reduce", "products"};
+static const std::vector<std::string> planSettings = {"micro", "accumulate", "compute", "reduce", "products", "central"};
 
 std::vector<std::string> planWords() {
   std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
@@ -89,6 +90,8 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   plan.recompute = readRecompute(source, text);
   const DataParallel data = dataParallelOf(rules, plan.mesh);
   plan.dataParallel = data.ranks, plan.micro = micro.size;
+  if (isTraining)
+    plan.servers = readServers(values["central"], data, text);
   if (micro.size > 0 && accumulation.size > 0 && __builtin_mul_overflow(data.ranks * micro.size, accumulation.size, &impliedBatch))
     impliedBatch = 0;
   if (!isTraining)
@@ -148,6 +151,7 @@ void PlanElaborator::check(const Model &model) {
   rule.checkConflicts(rules);
   plan.pipeline = PipelineCheck(schedules, plan.mesh, plan.microCount, model, sources, diagnostics, reporter).run(rules);
   checkStores(plan.stores, plan.pipeline, reporter);
+  checkServers(plan, rules, reporter);
   warnIdle();
   checkKeeps(plan.keeps, model, reporter);
   if (!isNarrow(plan.compute) && !plan.tf32)

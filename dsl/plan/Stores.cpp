@@ -10,7 +10,7 @@
 namespace npar::dsl {
 namespace {
 
-const std::vector<std::string> kinds = {"parameters", "gradients", "optimizer"};
+const std::vector<std::string> kinds = {"parameters", "gradients", "optimizer", "secondary"};
 
 const std::string &nameOf(StoreKind kind) { return kinds[static_cast<size_t>(kind)]; }
 
@@ -59,6 +59,25 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
   }
 }
 
+/// Checks that a second share of the parameters is larger than the first: over some of its mesh axes. `parameters`: the rule of the first;
+/// null: they are whole.
+void checkSecondary(const Store &rule, const Store *parameters, Reporter &reporter) {
+  if (!parameters) {
+    reporter.error(Code::P7, rule.location, "'secondary' is a second share of the parameters, and they are not stored in shares",
+                   {"remove it, or store parameters, gradients and optimizer over more mesh axes than these"});
+    return;
+  }
+  auto isFirst = [&](const std::string &axis) {
+    return std::find(parameters->mesh.begin(), parameters->mesh.end(), axis) != parameters->mesh.end();
+  };
+  if (rule.mesh.size() < parameters->mesh.size() && std::all_of(rule.mesh.begin(), rule.mesh.end(), isFirst))
+    return;
+  reporter.error(Code::P7, rule.location,
+                 "'secondary' is stored over " + joined(rule.mesh, "and") + ": it needs fewer mesh axes than 'parameters', and only such",
+                 parameters->location, "'parameters' is stored here",
+                 {"store 'parameters' over all ranks with equal copies, and 'secondary' over those of a host"});
+}
+
 } // namespace
 
 std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text) {
@@ -90,6 +109,8 @@ void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline>
   };
   requires(StoreKind::Gradients, StoreKind::Optimizer);
   requires(StoreKind::Parameters, StoreKind::Gradients);
+  if (const Store *rule = find(StoreKind::Secondary))
+    checkSecondary(*rule, find(StoreKind::Parameters), reporter);
   if (pipeline)
     for (const Store &rule : stores)
       if (std::find(rule.mesh.begin(), rule.mesh.end(), pipeline->mesh) != rule.mesh.end())

@@ -43,18 +43,18 @@ private:
 
   void checkAlone(const ast::StoreRule &source) {
     if (source.mesh.size() > 1)
-      reporter.fail(Code::M12, source.mesh.back().location, "a rule names a tier or mesh axes, not both",
+      reporter.fail(Code::M13, source.mesh.back().location, "a rule names a tier or mesh axes, not both",
                     {"write two rules, such as `optimizer -> dp` and `optimizer -> host`"});
     if (source.per)
-      reporter.fail(Code::M12, source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and a tier stores none");
+      reporter.fail(Code::M13, source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and a tier stores none");
   }
 
   std::string folderOf(const ast::StoreRule &source, Tier tier) {
     const ast::Name &name = source.mesh.front();
     if (tier == Tier::File && (!source.folder || source.folder->text.empty()))
-      reporter.fail(Code::M12, name.location, "files need a folder", {"write it after the word: `" + name.text + " \"folder\"`"});
+      reporter.fail(Code::M13, name.location, "files need a folder", {"write it after the word: `" + name.text + " \"folder\"`"});
     if (tier != Tier::File && source.folder)
-      reporter.fail(Code::M12, source.folder->location, "'" + name.text + "' is memory and has no folder",
+      reporter.fail(Code::M13, source.folder->location, "'" + name.text + "' is memory and has no folder",
                     {"remove it, or store in files: `file \"" + source.folder->text + "\"`"});
     return source.folder ? source.folder->text : "";
   }
@@ -62,7 +62,7 @@ private:
   double shareOf(const ast::StoreRule &source) {
     double share = source.share ? std::strtod(source.share->text.c_str(), nullptr) : 1;
     if (!(share > 0 && share <= 1))
-      reporter.fail(Code::M12, source.share->location, "a share of " + source.share->text + " is not above 0 and at most 1",
+      reporter.fail(Code::M13, source.share->location, "a share of " + source.share->text + " is not above 0 and at most 1",
                     {"0.5 stores half of the bytes there; leave the rule out to store nothing there"});
     return share;
   }
@@ -72,7 +72,7 @@ private:
       return StoreKind::Optimizer;
     if (what.text == "parameters")
       return StoreKind::Parameters;
-    reporter.fail(Code::M12, what.location, "'" + what.text + "' cannot be stored in tier '" + program::wordOf(tier) + "'",
+    reporter.fail(Code::M13, what.location, "'" + what.text + "' cannot be stored in tier '" + program::wordOf(tier) + "'",
                   {"it is parameters or optimizer: gradients are added up on the device"});
   }
 
@@ -81,10 +81,10 @@ private:
     auto elsewhere = std::find_if(rules.begin(), rules.end(),
                                   [&](const TierRule &other) { return rule.tier == Tier::File && other.tier == Tier::File && other.folder != rule.folder; });
     if (elsewhere != rules.end())
-      reporter.error(Code::M12, rule.location, "the files of '" + what + "' are in folder \"" + rule.folder + "\"", elsewhere->location,
+      reporter.error(Code::M13, rule.location, "the files of '" + what + "' are in folder \"" + rule.folder + "\"", elsewhere->location,
                      "others are in \"" + elsewhere->folder + "\"", {"name the same folder in both rules"});
     if (same != rules.end())
-      reporter.error(Code::M12, rule.location, "a second rule gives '" + what + "' a tier", same->location, "the first rule is here");
+      reporter.error(Code::M13, rule.location, "a second rule gives '" + what + "' a tier", same->location, "the first rule is here");
     else
       rules.push_back(rule);
   }

@@ -237,17 +237,20 @@ std::string UnstoredParameters::text(const std::string &path) const {
   return result;
 }
 
-Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path,
-                                       const std::vector<std::string> &fresh, const std::vector<std::string> &parts) {
+static Result<Weights> checkedWeights(const Program &program, const std::string &path, const std::vector<std::string> &fresh,
+                                      const std::vector<std::string> &parts) {
   TRY(std::shared_ptr<const TensorStore> base, openTensorStore(path));
-  Result<std::shared_ptr<const TensorStore>> store = withParts(program, std::move(base), parts);
-  if (!store.ok())
-    return store.status();
-  Result<Weights> weights = Weights::match(program, *store, fresh);
-  if (!weights.ok())
-    return weights.status();
-  if (Status status = weights->checkValues(); !status.ok())
-    return status;
+  TRY(std::shared_ptr<const TensorStore> store, withParts(program, std::move(base), parts));
+  TRY(Weights weights, Weights::match(program, store, fresh));
+  TRY_STATUS(weights.checkValues());
+  return weights;
+}
+
+Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path,
+                                       const std::vector<std::string> &fresh, const std::vector<std::string> &parts,
+                                       const std::function<Status(const Result<Weights> &)> &begin) {
+  Result<Weights> weights = checkedWeights(program, path, fresh, parts);
+  TRY_STATUS(begin(weights));
   if (Status status = weights->apply(session); !status.ok())
     return status;
   for (const auto *list : {&weights->names().fresh, &weights->names().asked})

@@ -42,9 +42,12 @@ struct UnstoredParameters {
 };
 
 /// Sets every parameter from a file, a folder or a checkpoint, except that those that a pattern of `fresh` matches get their initial
-/// values, and those that one of `parts` (Parts.h) has get the part's. Everything is checked before anything is applied.
-Result<UnstoredParameters> loadWeights(Session &session, const program::Program &program, const std::string &path,
-                                       const std::vector<std::string> &fresh = {}, const std::vector<std::string> &parts = {});
+/// values, and those that one of `parts` (Parts.h) has get the part's. Everything is checked before anything is applied. In between,
+/// `begin` gets the checked weights, or the reason why they cannot be loaded: nothing is applied if it returns an error.
+Result<UnstoredParameters> loadWeights(
+    Session &session, const program::Program &program, const std::string &path, const std::vector<std::string> &fresh = {},
+    const std::vector<std::string> &parts = {},
+    const std::function<Status(const Result<Weights> &)> &begin = [](const Result<Weights> &weights) { return weights.status(); });
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
 /// file as it was. Where ranks are in other sessions, all sessions call this: one with a path, the others with an empty one.

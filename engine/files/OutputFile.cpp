@@ -57,14 +57,14 @@ void syncFolderOf(const std::string &path) {
 
 OutputFile::OutputFile(OutputFile &&other) noexcept
     : path(std::move(other.path)), destination(std::move(other.destination)), file(std::exchange(other.file, -1)),
-      temporary(std::exchange(other.temporary, {})), mode(other.mode), position(other.position) {}
+      temporary(std::exchange(other.temporary, {})), old(other.old), position(other.position) {}
 
 OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
   std::swap(path, other.path);
   std::swap(destination, other.destination);
   std::swap(file, other.file);
   std::swap(temporary, other.temporary);
-  mode = other.mode, position = other.position;
+  old = other.old, position = other.position;
   return *this;
 }
 
@@ -96,21 +96,30 @@ int OutputFile::openBeside() {
   bool exists = ::stat(destination.path.c_str(), &existing) == 0;
   if (exists && S_ISDIR(existing.st_mode))
     return EISDIR;
-  mode = exists ? static_cast<int64_t>(existing.st_mode & 07777) : -1;
-  file = ::open(folderOf(destination.path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, exists ? 0600 : 0666);
+  if (exists)
+    old = Attributes{existing.st_uid, existing.st_gid, existing.st_mode & 07777};
+  file = ::open(folderOf(destination.path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, old ? 0600 : 0666);
   if (file < 0) // a file system that knows no files without a name
     return makeNamed();
-  return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
+  return keepAttributes();
 }
 
 /// Creates the file under a random name next to its destination. Returns 0 or errno.
 int OutputFile::makeNamed() {
   std::string name = destination.path + "." + randomName().substr(0, 12);
-  file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode < 0 ? 0666 : 0600);
+  file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, old ? 0600 : 0666);
   if (file < 0)
     return errno;
   temporary = std::move(name);
-  return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
+  return keepAttributes();
+}
+
+/// Gives the new file the owner and the permissions of the old one. Returns 0 or errno.
+int OutputFile::keepAttributes() {
+  if (!old)
+    return 0;
+  (void)!::fchown(file, old->user, old->group); // as far as this user may
+  return ::fchmod(file, old->mode) == 0 ? 0 : errno;
 }
 
 Status OutputFile::write(uint64_t offset, const void *data, size_t size) {

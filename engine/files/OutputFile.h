@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 namespace npar::files {
 
@@ -36,14 +38,20 @@ private:
   int makeNamed();
   int giveName();
   int copyToNamed();
+  int keepAttributes();
   engine::Status failure(int error) const;
 
   std::string path;
   Destination destination;
   int file = -1;
   std::string temporary; ///< name until it is in place; empty: it has none
-  int64_t mode = -1;     ///< permissions of the file in place; negative: no such file, so a new one gets those of the process's umask
-  uint64_t position = 0; ///< position in a direct output
+  struct Attributes {
+    uid_t user;
+    gid_t group;
+    mode_t mode;
+  };
+  std::optional<Attributes> old; ///< of the file in place; nothing: no such file, so a new one gets those of the process and its umask
+  uint64_t position = 0;         ///< position in a direct output
 };
 
 } // namespace npar::files

@@ -83,7 +83,7 @@ private:
     text += (classes.size() > 1 ? "s " : " ") + ranks;
     int64_t copies = worldOf(program) / program.classes()->size();
     if (copies > 1)
-      text += " (and likewise on " + std::to_string(copies - 1) + " more such set" + (copies > 2 ? "s" : "") + " of ranks)";
+      text += " (and also on " + std::to_string(copies - 1) + " more such set" + (copies > 2 ? "s" : "") + " of ranks)";
     return text + ":";
   }
 

@@ -9,6 +9,10 @@ namespace npar::engine {
 
 namespace {
 
+/// The target that PyTorch's losses ignore by default, and what to write for it in npar.
+constexpr int64_t ignoredElsewhere = -100;
+constexpr const char *ignoreHelp = ": to leave such targets out of the loss, write cross_entropy(..., ignore = -100)";
+
 template <typename T> Status checkValues(const InputShape &shape, const std::vector<T> &values, const std::vector<int64_t> *rows) {
   if (shape.range.classes == 0 || shape.range.classes > std::numeric_limits<T>::max())
     return {};
@@ -22,7 +26,8 @@ template <typename T> Status checkValues(const InputShape &shape, const std::vec
     if (!shape.takes(values[i])) {
       uint64_t sample = shape.elementsOfSample(), row = rows ? static_cast<uint64_t>((*rows)[i / sample]) : i / sample;
       return Status::badInput("input '" + shape.name + "' has the value " + std::to_string(values[i]) + " in sample " +
-                              std::to_string(row) + " of the batch" + shape.positionText(i % sample) + ", but " + shape.rangeText());
+                              std::to_string(row) + " of the batch" + shape.positionText(i % sample) + ", but " + shape.rangeText() +
+                              (static_cast<int64_t>(values[i]) == ignoredElsewhere ? ignoreHelp : ""));
     }
   return {};
 }

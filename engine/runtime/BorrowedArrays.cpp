@@ -160,7 +160,8 @@ template <typename T> Status checkRange(const InputShape &input, const BorrowedA
 Result<InputValues> valuesOf(const InputShape &input, const BorrowedArray &array) {
   TRY_STATUS(checkSizes(input, array));
   if (input.isInteger() && isFloatType(array.type))
-    return Status::badInput("input '" + input.name + "' takes integers, " + input.typeText() + ", and the array has " + wordOf(array.type));
+    return Status::badInput("input '" + input.name + "' takes integers, " + input.typeText() + ", and the array has " + wordOf(array.type) +
+                            ": convert it to integers");
   return withInputType(input.type, [&](auto element) -> Result<InputValues> {
     using T = decltype(element);
     TRY_STATUS(checkRange<T>(input, array));
@@ -234,7 +235,7 @@ Result<ElementSource> sourceOf(const BorrowedArray &array, const std::string &va
   if (array.shape != shape)
     return Status::badInput("'" + variable + "' has the shape " + text(shape) + ", and the array " + text(array.shape));
   if (!isFloatType(array.type))
-    return Status::badInput("'" + variable + "' has floats, and the array " + wordOf(array.type));
+    return Status::badInput("'" + variable + "' has floats, and the array " + wordOf(array.type) + ": convert it to floats");
   if (array.type == ArrayType::F64)
     return ElementSource{program::ElementType::F64, [array](uint64_t first, uint64_t count, uint8_t *elements) {
                            readElements(array, first, count, reinterpret_cast<double *>(elements));

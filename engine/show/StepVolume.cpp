@@ -22,6 +22,8 @@ std::set<uint32_t> sampleAxes(const Program &program, const RankClass &rankClass
   std::set<uint32_t> axes(program.data_axes()->begin(), program.data_axes()->end());
   for (const Input *input : *rankClass.inputs())
     axes.insert(input->mesh_axes()->begin(), input->mesh_axes()->end());
+  for (const Coordinate *fixed : *rankClass.fixed()) // ranks along it exchange messages (`central`), which are no collectives
+    axes.erase(fixed->axis());
   return axes;
 }
 

@@ -116,6 +116,9 @@ Summary summarize(const Program &program) {
   summary.micro = program.micro();
   summary.microCount = program.micro_count();
   summary.stages = program.stages();
+  for (uint32_t axis : *program.data_axes())
+    if (fixedCoordinate(*program.classes()->Get(0), axis) >= 0)
+      summary.central = text(program.mesh()->Get(axis)->name());
   if (program.mesh())
     for (const MeshAxis *axis : *program.mesh())
       summary.mesh.emplace_back(text(axis->name()), axis->size());

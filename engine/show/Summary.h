@@ -48,6 +48,7 @@ struct ClassSummary {
 
 struct Summary {
   std::string model, plan, schedule;
+  std::string central;                ///< the mesh axis whose first rank holds the optimizer of all ranks with samples; empty: none
   std::string step = "training step"; ///< stepWord(program)
   uint64_t parameters = 0, frozenParameters = 0;
   uint64_t stateElements = 0; ///< of states of the model, which are not among its parameters

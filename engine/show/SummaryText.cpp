@@ -104,7 +104,9 @@ std::string summaryTable(const Summary &summary) {
   text +=
       fmt::format("batch       {} sample{}: {} micro-batch{} of {}{}\n", summary.batch, summary.batch == 1 ? "" : "s", summary.microCount,
                   summary.microCount == 1 ? "" : "es", summary.micro, isShared ? " on each data-parallel rank" : "");
-  if (summary.stages > 1)
+  if (!summary.central.empty())
+    text += fmt::format("central     the first rank along {} holds the optimizer of all\n", summary.central);
+  else if (summary.stages > 1)
     text += fmt::format("pipeline    {} stages, {}\n", summary.stages, summary.schedule);
   for (const ClassSummary &one : summary.classes) {
     std::string coordinates;

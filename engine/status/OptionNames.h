@@ -12,6 +12,7 @@ enum class Option {
   Config,
   Data,
   DataOrder,
+  Devices,
   EvaluateData,
   EvaluateEvery,
   Fresh,
@@ -26,8 +27,11 @@ enum class Option {
   Resume,
   Seed,
   Setting,
+  Slow,
+  SlowLink,
   Targets,
   Tokens,
+  TotalTokens,
   Train
 };
 
@@ -53,6 +57,8 @@ inline OptionSpelling spellingOf(Option option) {
     return {"--data", "data"};
   case Option::DataOrder:
     return {"--data-order", "data_order"};
+  case Option::Devices:
+    return {"--devices", "devices"};
   case Option::EvaluateData:
     return {"--eval-data", "evaluate_data"};
   case Option::EvaluateEvery:
@@ -81,10 +87,16 @@ inline OptionSpelling spellingOf(Option option) {
     return {"--seed", "seed"};
   case Option::Setting:
     return {"--set", "settings"};
+  case Option::Slow:
+    return {"--slow", "slow"};
+  case Option::SlowLink:
+    return {"--slow-link", "slow_links"};
   case Option::Targets:
     return {"--target", "targets"};
   case Option::Tokens:
     return {"--tokens", "tokens"};
+  case Option::TotalTokens:
+    return {"--total-tokens", "total_tokens"};
   case Option::Train:
     return {"--train", "train"};
   }
@@ -107,5 +119,8 @@ inline std::string nameOf(Option option, const std::string &value) {
     return std::string(spelling.flag) + " " + value;
   return option == Option::Setting ? "the setting " + value : std::string(spelling.member) + " = " + value;
 }
+
+/// The way for a process of a launcher to run by itself, in a sentence after "or".
+inline std::string wayToBeAlone() { return optionsAreMembers ? "create the trainer without 'job'" : "with --alone"; }
 
 } // namespace npar::engine

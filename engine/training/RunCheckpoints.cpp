@@ -84,7 +84,7 @@ Status RunCheckpoints::takeNewest(job::Processes &processes, uint64_t below, con
       if (!damage.ok())
         newest->skipped.insert(newest->skipped.begin(), {origin->folder, damage.message()});
       for (const engine::SkippedCheckpoint &each : newest->skipped)
-        observer.remark(fmt::format("'{}' is skipped, the training resumes from '{}': {}", each.path, found->folder(), each.why));
+        observer.remark(fmt::format("warning: '{}' is skipped, the training resumes from '{}': {}", each.path, found->folder(), each.why));
     } else {
       status = damage.ok() ? newest.status() : damage;
     }
@@ -332,7 +332,8 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
   return status.ok() ? named : status;
 }
 
-Status RunCheckpoints::saveNow(int64_t done) {
+Status RunCheckpoints::saveNow(int64_t done, double lastRate) {
+  rate = lastRate;
   if (!writer)
     return {};
   engine::Activity activity(observer, "writing a checkpoint to '" + plan.folder + "'");

@@ -88,8 +88,8 @@ public:
   /// Call it at the end of training, whatever the reason. Saves a last checkpoint, unless it exists already or `sound` is false, and waits
   /// until all are written. Here a failed save is an error.
   engine::Status atEnd(int64_t done, bool sound);
-  /// Saves a checkpoint, even of step 0, and waits until it is complete. A failed save is an error.
-  engine::Status saveNow(int64_t done);
+  /// Saves a checkpoint, even of step 0, and waits until it is complete. `rate`: the last learning rate. A failed save is an error.
+  engine::Status saveNow(int64_t done, double rate);
   /// The saves that failed since the last call, for the log.
   std::vector<engine::FailedSaveRecord> takeFailures();
   /// All failed saves.

@@ -191,12 +191,15 @@ TEST(Format, LineEndsAndMarks) {
   EXPECT_EQ(formatted(wide), wide);
 }
 
+// The second error is one that the grammar alone accepts.
 TEST(Format, TextsWithErrorsStay) {
-  Sources sources;
-  Diagnostics diagnostics(sources);
-  EXPECT_FALSE(format(sources.add("a.npar", "model M {\n  x = \n}"), sources, diagnostics));
-  EXPECT_EQ(diagnostics.errorCount(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].code, "L2");
+  for (const char *text : {"model M {\n  x = \n}", "model M {\n  x = f(1 = 2)\n}"}) {
+    Sources sources;
+    Diagnostics diagnostics(sources);
+    EXPECT_FALSE(format(sources.add("a.npar", text), sources, diagnostics));
+    ASSERT_EQ(diagnostics.errorCount(), 1u);
+    EXPECT_EQ(diagnostics.all()[0].code, "L2");
+  }
 }
 
 } // namespace

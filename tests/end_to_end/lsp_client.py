@@ -19,7 +19,7 @@ class Client:
         self.timeout, self.folder = timeout, Path(folder)
         self.process = subprocess.Popen([str(Path(npar).resolve()), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment)
         self.messages, self.answers = queue.Queue(), {}
-        self.diagnostics, self.versions, self.number = {}, {}, 0
+        self.diagnostics, self.versions, self.asked, self.number = {}, {}, [], 0  # asked: requests of the server
         threading.Thread(target=self._read, daemon=True).start()
         self.initialized = self.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities}) if capabilities is not None else None
         if capabilities is not None:
@@ -71,6 +71,7 @@ class Client:
         elif "method" not in message:
             self.answers[message["id"]] = message
         elif "id" in message:
+            self.asked.append(message)
             self.send({"id": message["id"], "result": None})
 
     def wait(self):

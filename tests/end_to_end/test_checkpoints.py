@@ -327,7 +327,7 @@ class InterruptedTest(CheckpointTest):
                 shutil.copytree(self.folder / "whole", folder)
                 damage(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--checkpoint-every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: warning: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 rows = [json.loads(line) for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
@@ -358,7 +358,7 @@ class InterruptedTest(CheckpointTest):
                 shutil.rmtree(folder / "step-6")
                 make(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 5, "--quiet", "--json", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: warning: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 self.assertIn(why, self.npar("eval", name, "--data", "text.txt", "--tokens", "bytes", code=1).error)

@@ -2,9 +2,10 @@
 
 import os
 import socket
+import subprocess
 import unittest
 
-from driver import DriverTest
+from driver import NPAR, DriverTest
 
 NAMES = ["processor", "memory", "cores", "library", "cache", "disk", "MPI", "GPU", "NCCL", "clock", "ports", "job secret"]
 
@@ -43,6 +44,12 @@ class DoctorTest(DriverTest):
                     self.assertEqual({other for other in NAMES if found[other][0] == "fix"} - {other for other in NAMES if sound[other][0] == "fix"}, {name})
                     self.assertRegex(found[name][1], text)
         self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_a_current_folder_that_was_removed(self):
+        shell = f'mkdir gone && cd gone && rmdir ../gone && exec "{NPAR}" doctor'
+        told = subprocess.run(["sh", "-c", shell], cwd=self.folder, capture_output=True, text=True, env=self.sound)
+        self.assertEqual(told.returncode, 3)
+        self.assertIn("  fix   disk        the current folder does not exist: change to another folder\n", told.stdout)
 
     def test_text_has_a_line_per_check(self):
         bad = self.npar("doctor", code=3, env={**self.sound, "NPAR_JOB_SECRET": "short"})

@@ -2,9 +2,11 @@
 
 import os
 import re
+import socket
 import stat
+import subprocess
 
-from driver import ROOT, DriverTest, unittest
+from driver import NPAR, ROOT, DriverTest, unittest
 
 UGLY = "plan  p{mesh dp=2}\n"
 PRETTY = "plan p { mesh dp = 2 }\n"
@@ -48,6 +50,38 @@ class FmtTest(DriverTest):
         self.assertEqual(self.npar("fmt", "--check", "-", input=UGLY.encode(), code=3).output, "standard input\n")
         self.assertEqual(self.npar("fmt", "--check", "-", input=PRETTY.encode()).output, "")
         self.assertIn("standard input:1:15: error:", self.npar("fmt", "-", input=WRONG.encode(), code=1).error)
+
+    def test_standard_input_may_be_a_socket_or_the_rest_of_a_file(self):
+        """Editors in JavaScript talk to the programs that they start over sockets."""
+        here, there = socket.socketpair()
+        with here, there:
+            here.sendall(UGLY.encode())
+            here.shutdown(socket.SHUT_WR)
+            self.assertEqual(subprocess.run([NPAR, "fmt", "-"], stdin=there, capture_output=True, text=True).stdout, PRETTY)
+        with open(self.write("two.npar", WRONG + UGLY), "rb", buffering=0) as rest:
+            rest.seek(len(WRONG))
+            self.assertEqual(subprocess.run([NPAR, "fmt", "-"], stdin=rest, capture_output=True, text=True).stdout, PRETTY)
+        self.assertIn("more than the 1048576 bytes", self.npar("fmt", "-", input=b"#" * (1 << 20) + b"\n", code=1).error)
+
+    def test_a_file_that_is_read_only(self):
+        """Also where its folder would allow to replace it. Root can write every file, so as root the driver runs under another user."""
+        ugly = self.write("ugly.npar", UGLY)
+        ugly.chmod(0o444)
+        self.folder.chmod(0o777)
+        options = {"user": 65534} if os.geteuid() == 0 else {}
+        try:
+            error = self.npar("fmt", "ugly.npar", code=1, **options).error
+        except PermissionError:
+            self.skipTest("other users cannot enter the folder of the driver")
+        self.assertIn("cannot write 'ugly.npar': Permission denied", error)
+        self.assertEqual(ugly.read_text(), UGLY)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can give files to others")
+    def test_a_file_keeps_its_owner(self):
+        ugly = self.write("ugly.npar", UGLY)
+        os.chown(ugly, 65534, 65534)
+        self.npar("fmt", "ugly.npar")
+        self.assertEqual((ugly.stat().st_uid, ugly.stat().st_gid, ugly.read_text()), (65534, 65534, PRETTY))
 
     @unittest.skipIf(os.geteuid() == 0, "root may write into any folder")
     def test_a_folder_that_cannot_be_written(self):

@@ -60,8 +60,10 @@ class DeepSpeedCasesTest(CasesTest):
         for content, keys in (
             (self.ds(zero_optimization={"stage": 2, "overlap_comm": False, "reduce_scatter": False, "contiguous_gradients": False}),
              [zero + "overlap_comm", zero + "reduce_scatter", zero + "contiguous_gradients"]),
-            (self.ds(zero_optimization={"stage": 3, "zero_hpz_partition_size": 4}), [zero + "zero_hpz_partition_size"]),
-            (self.ds(zero_optimization={"stage": 3, "mics_shard_size": 4}), [zero + "mics_shard_size"]),
+            (self.ds(zero_optimization={"stage": 2, "zero_hpz_partition_size": 4}), [zero + "zero_hpz_partition_size"]),
+            (self.ds(zero_optimization={"stage": 1, "mics_shard_size": 4}), [zero + "mics_shard_size"]),
+            (self.ds(zero_optimization={"stage": 3, "mics_shard_size": 4, "zero_hpz_partition_size": 2}), [zero + "zero_hpz_partition_size"]),
+            (self.ds(zero_optimization={"stage": 3, "mics_shard_size": -1, "zero_hpz_partition_size": 1}), []),
             (self.ds(zero_optimization={"stage": 2, "offload_optimizer": {"device": "cpu"}}), [zero + "offload_optimizer.device"]),
             (self.ds(zero_optimization={"stage": 3, "offload_param": {"device": "nvme"}}), [zero + "offload_param.device"]),
             (self.ds(zero_optimization={"stage": 2, "offload_optimizer": {"device": "none", "pin_memory": False}}), []),
@@ -76,6 +78,20 @@ class DeepSpeedCasesTest(CasesTest):
         ):
             with self.subTest(content):
                 self.assertEqual(self.left(self.run_of("ds.json", content, *CONFIG, "--world", 8)), keys)
+
+    def test_groups_of_ranks(self):
+        """MiCS: all shares in each group. hpZ: a second share of the parameters in each group. Both are written again."""
+        all_shares = "        optimizer  -> {0}\n        gradients  -> {0}\n        parameters -> {0}\n"
+        for key, shares in (("mics_shard_size", all_shares.format("dp") + "    }"), ("zero_hpz_partition_size", all_shares.format("node, dp") + "        secondary  -> dp\n    }")):
+            with self.subTest(key):
+                content = self.ds(zero_optimization={"stage": 3, key: 4})
+                plan = self.plan_of("ds.json", content, *CONFIG, "--world", 8)
+                self.assertIn("mesh node = 2, dp = 4\n", plan)
+                self.assertIn(shares, plan)
+                written = self.npar("simulate", "--from", "ds.json", *A100, *CONFIG, "--world", 8, "--as", "deepspeed").output
+                self.assertIn(f'"{key}": 4', written)
+                self.refused("ds.json", content, "groups of 4 do not divide the 6 data-parallel ranks", *CONFIG, "--world", 6, "--set", "batch=48")
+        self.assertIn("mesh dp = 8\n", self.plan_of("ds.json", self.ds(zero_optimization={"stage": 3, "mics_shard_size": 8}), *CONFIG, "--world", 8))
 
     def test_when_gradients_are_reduced(self):
         """DeepSpeed reduces in buckets during the backward pass in ZeRO 2 and 3, and in ZeRO 1 with overlap_comm. A default written out changes nothing."""

@@ -133,6 +133,7 @@ THEN = [
     ("simulate", f"simulate {EXPERTS} --set dp=1 --set ep=4 --set batch=8"),
     ("simulate", "simulate --from run.sh --machine p4d --hosts 1"),
     ("sweep", "sweep tiny.npar --machine dgx-a100 --over micro=1,3"),
+    ("sweep", "sweep mlp --plan data --set batch=16 --set micro=4 --machine dgx-a100 --ways dp,ddp"),
     ("sweep", f"sweep {EXPERTS} --set dp=1 --set ep=4 --set batch=8 --over micro=1,2"),
     ("schedule", "schedule --kind 1f1b --stages 2 --microbatches 2"),
     ("schedule", "schedule --from-csv deadlock.csv --check --format=json", 3),

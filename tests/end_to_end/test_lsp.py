@@ -60,7 +60,7 @@ class LspTest(DriverTest):
             stream.close()
 
     def errors(self, client, uri, severity=1):
-        return [one["message"] for one in client.diagnostics[uri] if one["severity"] == severity]
+        return [one["message"] for one in client.diagnostics.get(uri, []) if one["severity"] == severity]
 
 
 class DiagnosticsTest(LspTest):
@@ -170,6 +170,38 @@ class DiagnosticsTest(LspTest):
         client.wait()
         self.assertEqual((client.diagnostics[layer], client.diagnostics[main]), ([], []))
 
+    def test_files_that_change_on_the_disk(self):
+        """The editor is asked to watch them; without a watcher, saving a text looks at the disk again."""
+        capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+        client = self.client(capabilities=capabilities)
+        main = client.open("main.npar", HELLO.replace('import "Linear"', 'import "Linear"\nimport "Scale"').replace("relu(up(", "relu(up(s(").replace("(tokens)))", "(tokens))))").replace("    up ", "    s = Scale(embed)\n    up "))
+        (asked,) = client.asked
+        self.assertEqual((asked["method"], asked["params"]["registrations"][0]["registerOptions"]["watchers"]), ("client/registerCapability", [{"globPattern": "**/*.npar"}]))
+        layer = "layer Scale(embed) { param weight: [embed] = ones forward(x) = x * weight }\n"
+        for text, tell, expected in (
+            (None, None, 'cannot find import "Scale"'),
+            (layer, ("textDocument/didSave", {"textDocument": {"uri": main}}), None),
+            (layer.replace("[embed] = ones", "[embd] = ones"), ("workspace/didChangeWatchedFiles", {"changes": []}), "embd"),
+            (layer, ("workspace/didChangeWatchedFiles", {"changes": []}), None),
+        ):
+            with self.subTest(expected):
+                if text:
+                    (self.folder / "Scale.npar").write_text(text)
+                    client.notify(*tell)
+                    client.wait()
+                errors = self.errors(client, main) + self.errors(client, (self.folder / "Scale.npar").as_uri())
+                self.assertEqual([error for error in errors if not expected or expected not in error], [])
+                self.assertEqual(bool(errors), bool(expected))
+
+    def test_imports_of_a_text_without_a_model(self):
+        client = self.client()
+        layer = 'import "Linear"\nlayer Twice(embed) {\n    inner = Linear(embed, embed)\n    forward(x) = inner(inner(x))\n}\n'
+        uri = client.open("Twice.npar", layer.replace('"Linear"', '"Liner"'))
+        self.assertEqual(self.errors(client, uri)[0].split("\n")[0], 'cannot find import "Liner"')
+        client.change(uri, layer, 2)
+        client.wait()
+        self.assertEqual(client.diagnostics[uri], [])
+
     def test_texts_without_files_and_odd_names(self):
         client = self.client()
         uri = client.open("untitled:Untitled-1", HELLO.replace("tokens)))", "token)))"))
@@ -181,6 +213,12 @@ class DiagnosticsTest(LspTest):
         definition = client.at("definition", uri, *place(HELLO, "Linear(embed"))
         self.assertTrue(definition["uri"].endswith("/layers/Linear.npar"), definition)
         self.assertEqual(client.at("definition", uri, *place(HELLO, "up(table"))["uri"], uri)
+        # An editor may escape more than npar does: what it was told goes away by its own spelling.
+        uri = client.open((self.folder / "a(b).npar").as_uri().replace("(", "%28").replace(")", "%29"), HELLO.replace("tokens)))", "token)))"))
+        self.assertEqual(len(client.diagnostics[uri]), 1)
+        client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        client.wait()
+        self.assertEqual(client.diagnostics[uri], [])
 
 
 class QuestionsTest(LspTest):
@@ -229,6 +267,34 @@ class QuestionsTest(LspTest):
         weight = client.hover(library, *place(text, "weight:"))
         for part in ("2 × `h.*.attn.c_attn.weight`", "on a rank", "optimizer", "exp_avg, exp_avg_sq", "owned by rank 0", "owned by rank 1"):
             self.assertIn(part, weight)
+
+    def test_hovers_tell_of_the_text_alone(self):
+        """Not of another open text that has parameters of the same layer."""
+        client = self.client()
+        other = client.open("other.npar", HELLO.replace("Hello", "Other"))
+        uri = client.open("hello.npar", HELLO)
+        self.assertNotEqual(uri, other)
+        text = HELLO.replace("relu(up(table(tokens)))", "relu(up(table(tokens))) + sum(table.weight, over = [vocab, embed])")
+        client.change(uri, text, 2)
+        client.wait()
+        shown = client.hover(uri, *place(text, "weight"))
+        self.assertIn("`table.weight`: `f32[vocab, embed]`", shown)
+        self.assertNotIn("2 ×", shown)
+
+    def test_a_wrong_plan_adds_nothing_to_what_others_tell(self):
+        client = self.client()
+        text = HELLO + "plan wrong for Hello { mesh dp = 2 micro 1 split { bach -> dp } }\n"
+        uri = client.open("hello.npar", text)
+        self.assertTrue(self.errors(client, uri))
+        self.assertEqual(client.hover(uri, *place(text, "tokens")).count("i32[batch, seq]`"), 1)
+
+    def test_large_texts(self):
+        """Signatures and comments of 9,000 layers are found in one pass over the text."""
+        client = self.client()
+        text = "".join(f"# {i}\nlayer L{i}(embed) {{ param weight: [embed] = ones forward(x) = x * weight }}\n" for i in range(9000))
+        uri = client.open("large.npar", text)
+        items = client.at("completion", uri, *place(text, "x * weight", 4000))["items"]
+        self.assertEqual([one["documentation"]["value"] for one in items if one["label"] == "L77"], ["77"])
 
     def test_hints_tell_what_lines_of_a_plan_do(self):
         client = self.client()
@@ -337,15 +403,37 @@ class LifeTest(LspTest):
             client.request("no/suchMethod", {})
         client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///not/open"}, "contentChanges": [{"text": "x"}]})
         client.notify("textDocument/didOpen", {"nothing": 1})
-        client.process.stdin.write(b"Content-Length: 9\r\n\r\nnot json!")
-        deep = b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100000 + b"]" * 100000 + b"}"
-        client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(deep) + deep)
-        client.process.stdin.flush()
         uri = client.open("hello.npar", HELLO)
         self.assertEqual(client.diagnostics[uri], [])
         client.request("shutdown", None)
         with self.assertRaisesRegex(RequestFailed, "-32600"):
             client.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+
+    def test_messages_that_are_none_are_answered_and_end_no_server(self):
+        client = self.client()
+        deep = b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100000 + b"]" * 100000 + b"}"
+        for message, code, identity in (
+            (b"not json!", -32700, None),
+            (b'{"jsonrpc":"2.0","id":7,"method":"\xff"}', -32700, None),
+            (deep, -32600, None),
+            (b"[]", -32600, None),
+            (b"3", -32600, None),
+            (b'{"id":7,"method":"textDocument/hover"}', -32600, 7),
+            (b'{"jsonrpc":"2.0","id":7,"method":8}', -32600, 7),
+            (b'{"jsonrpc":"2.0"}', -32600, None),
+        ):
+            with self.subTest(message[:40]):
+                client.process.stdin.write(b"content-length:%d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n" % len(message) + message)
+                client.process.stdin.flush()
+                with self.assertRaisesRegex(RequestFailed, str(code)):
+                    client.answer(identity)
+        client.process.stdin.write(b"Content-Length: 67108865\r\n\r\n" + b" " * 67108865)
+        with self.assertRaisesRegex(RequestFailed, "at most 67108864 are read"):
+            client.answer(None)
+        for header in (b"Content-Length: 0", b"Content-Length: -5", b"Length: 5"):
+            client.process.stdin.write(header + b"\r\n\r\n")
+        self.assertEqual(client.open("hello.npar", HELLO) in client.diagnostics, True)
+        self.assertEqual(client.close(), 0)
 
     def test_old_results_are_dropped(self):
         """Of many changes in a row, what is told last is about the last one."""

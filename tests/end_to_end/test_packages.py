@@ -1,6 +1,7 @@
 """npar's packages: what each component installs, completion and manual pages; in the long form also packages in bare roots of Debian, and the archive."""
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -17,7 +18,24 @@ from driver import BUILD, LONG, ROOT, SANITIZED, DriverTest, block
 COMPONENTS = ["Runtime", "Compiler", "Development", "Driver"]
 PACKAGES = ["libnpar0", "libnpar-compiler0", "libnpar-dev", "npar"]
 SECONDS = 120  # to the first success from a package in a bare root: CPU time, which does not depend on what else runs
-ARCHIVE_BYTES = 120_000_000
+ARCHIVE_BYTES = 120_000_000  # unpacked
+DEB_BYTES = 40_000_000  # of all four packages
+
+
+def exchange(text):
+    """What an editor says to `npar lsp --delimited` about a text: it opens it, waits for the compiler, asks for a hover on axis `hidden`, and
+    ends the server."""
+    line = next(number for number, each in enumerate(text.splitlines()) if "hidden =" in each)
+    document = {"uri": "file:///root/hello.npar"}
+    messages = [
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+        {"method": "textDocument/didOpen", "params": {"textDocument": {**document, "languageId": "npar", "version": 1, "text": text}}},
+        {"id": 2, "method": "npar/wait", "params": None},
+        {"id": 3, "method": "textDocument/hover", "params": {"textDocument": document, "position": {"line": line, "character": text.splitlines()[line].index("hidden =")}}},
+        {"id": 4, "method": "shutdown", "params": None},
+        {"method": "exit", "params": None},
+    ]
+    return "\n// -----\n".join(json.dumps({"jsonrpc": "2.0", **message}) for message in messages) + "\n"
 
 
 def run(*command, **named):
@@ -186,6 +204,10 @@ class BareRootTest(unittest.TestCase):
         print(f"packages in a bare {release}: installed in {installed - start:.1f} s, verified, trained and planned {done - installed:.1f} s later, {self.cpu_seconds() - used:.1f} s of CPU time")
         self.assertLess(self.cpu_seconds() - used, SECONDS)
         self.assertRegex(self.inside(root, "npar doctor || test $? = 3"), r"(?m)^  ok    library +\d+ models")
+        (here / "editor.txt").write_text(exchange((here / "hello.npar").read_text()))
+        said = self.inside(root, "cd /root && npar lsp --delimited < editor.txt")
+        self.assertIn('"diagnostics": []', said)
+        self.assertIn("128 on each rank", said)
         self.inside(root, "apt-get install -y -q --no-install-recommends man-db bash-completion gcc g++ libc6-dev cmake make pkgconf /root/packages/libnpar-dev_*.deb")
         said = self.inside(root, """cd /root
             cc train.c -o train_c $(pkg-config --cflags --libs npar) && ./train_c
@@ -214,6 +236,7 @@ class BareRootTest(unittest.TestCase):
         size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink())
         print(f"archive: {archive.stat().st_size / 1e6:.1f} MB, unpacked {size / 1e6:.1f} MB; " + ", ".join(f"{path.name} {path.stat().st_size / 1e6:.1f} MB" for path in sorted(self.packages.glob("*.deb"))))
         self.assertLess(size, ARCHIVE_BYTES)
+        self.assertLess(sum(path.stat().st_size for path in self.packages.glob("*.deb")), DEB_BYTES)
         (self.folder / "hello.npar").write_text(block(ROOT / "README.md", "npar"))
         self.assertIn("all checks passed", run(place / "bin" / "npar", "verify", "hello.npar", cwd=self.folder, env={"HOME": str(self.folder)}))
 

@@ -312,6 +312,15 @@ train base for Own { batch 8 optimizer Sgd(lr = 0.1) }
         found = self.plan("--set", "length=24", "--fix", "micro=4", "--fix", "bucket=none", "--fix", "mesh.dp=4")
         self.assertIn("length = 24", found["text"])
 
+    def test_a_text_that_chooses_the_size_of_an_imported_model(self):
+        """Its configuration is part of the plan's text, which imports it and would not take it otherwise."""
+        (self.folder / "small.npar").write_text('import "gpt2"\nconfig "small" for Gpt2(vocab = 257, context = 32, length = 16, width = 32, heads = 4, depth = 1)\n'
+                                                "train base for Gpt2 { batch 16 optimizer AdamW(lr = 1e-3) }\n")
+        (self.folder / "quartet.npar").write_text(machine())
+        found = self.npar_json("plan", "small.npar", "--machine", "quartet.npar", "--fix", "mesh.dp=4", "--fix", "zero=0", "--fix", "recompute=none", "-o", "best.npar")
+        self.assertIn("depth = 1", found["text"])
+        self.assertEqual(self.npar_json("inspect", "best.npar")["parameters"], self.npar_json("inspect", "small.npar", "--plan", "none")["parameters"])
+
     def test_a_fix_that_names_nothing(self):
         (self.folder / "quartet.npar").write_text(machine())
         arguments = ("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), "--fix")

@@ -1,20 +1,24 @@
 """Texts for users stay readable: sizes of pages, habits of English, links, the README's picture, an example in every help, completion."""
 
 import collections
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from driver import NPAR, ROOT, DriverTest, settings
 
 sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tools" / "packaging"))
+import documents  # noqa: E402
 import prose  # noqa: E402
 
 # References may be longer than other pages, but begin with a list of contents.
 REFERENCES = {"dsl/LANGUAGE.md", "dsl/PLANS.md", "compiler/RULES.md", "compiler/cost/README.md"}
 # The places that tests/prose.py finds. Lower a number when you have rewritten some.
-RECORDED = {"page": 3, "message": 2, "comment": 29}
+RECORDED = {"page": 3, "message": 1, "comment": 29}
 
 
 def pages():
@@ -44,19 +48,35 @@ class PagesTest(unittest.TestCase):
                 else:
                     self.assertLessEqual(len(text.encode()), 9_000 if page == "README.md" else 12_000, "split it")
 
-    def test_links(self):
-        for page in pages():
-            text = (ROOT / page).read_text()
+    def check_links(self, root, listed):
+        """Links of pages under a folder lead to files and headings there."""
+        for page in listed:
+            text = (root / page).read_text()
             prosaic = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
             for target in re.findall(r"\]\(([^)\s]+)\)", prosaic):
                 if re.match(r"[a-z]+:", target):
                     continue
                 with self.subTest(page=page, target=target):
                     path, _, anchor = target.partition("#")
-                    file = (ROOT / page).parent / path if path else ROOT / page
+                    file = (root / page).parent / path if path else root / page
                     self.assertTrue(file.exists(), "leads nowhere")
                     if anchor and file.suffix == ".md":
                         self.assertIn(anchor, anchors(file.read_text()))
+
+    def test_links(self):
+        self.check_links(ROOT, pages())
+
+    def test_documents_of_the_wheel(self):
+        """Their links work without the sources, and those that lead out of them name the file."""
+        with tempfile.TemporaryDirectory(prefix="npar-test-") as folder:
+            root = pathlib.Path(folder)
+            chosen = documents.copy(root)
+            self.check_links(root, [name for name in chosen if name.endswith(".md")])
+            page = (root / "tools/python/README.md").read_text()
+            for name in ("../../dsl/LANGUAGE.md", "../../dsl/PLANS.md", "../TRAINING.md", "../PROCESSES.md", "../EMBED.md", "communication.ipynb"):
+                self.assertIn(f"]({name}", page)
+            self.assertIn("engine (`engine/README.md` in the sources)", (root / "README.md").read_text())
+            self.assertIn("Code: Batch.cpp, Inputs.cpp.", (root / "compiler/RULES.md").read_text())
 
     def test_habits_of_english(self):
         found = prose.counts()
@@ -113,9 +133,9 @@ class CommandsTest(DriverTest):
         self.assertTrue((self.folder / "--every").exists())
 
     def complete(self, *words):
-        script = f'source <("$0" completion); COMP_WORDS=(npar "$@"); COMP_CWORD=$#; _npar; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        script = f'set -u; unset NPAR_STDLIB; source <("$0" completion); COMP_WORDS=(npar "$@"); COMP_CWORD=$#; _npar; printf "%s\\n" "${{COMPREPLY[@]-}}"'
         result = subprocess.run(["bash", "-c", script, NPAR, *words], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
-        return set(result.stdout.split())
+        return set(result.stdout.splitlines()) - {""}
 
     def test_completion(self):
         (self.folder / "mine.npar").write_text("")
@@ -127,6 +147,9 @@ class CommandsTest(DriverTest):
         self.assertEqual(self.complete("train", "gpt2", "--backend", "=", "c"), {"cpu", "cuda"})
         self.assertEqual(self.complete("inspect", "hosts", "--per"), {"--per-host"})
         self.assertEqual(self.complete("train", "gpt2", "--data", "m"), {"mine.npar"})
+        (self.folder / "two words *.npar").write_text("")
+        self.assertEqual(self.complete("fmt", "t"), {"two words *.npar"})
+        self.assertEqual(self.complete("nosuch", "zz"), set())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,22 @@ if "torch" in before + after:
     assert one.step(tokens=tokens.to(torch.int32).t().contiguous().t(), targets=tokens.flip(0).to(torch.uint8)).loss < losses[0]
     t["head.weight"] = torch.nn.Parameter(torch.ones(256, 256, dtype=torch.bfloat16))
     assert (t["head.weight"] == 1).all()
+    t["head.weight"] = torch._neg_view(torch.ones(256, 256))
+    assert (t["head.weight"] == -1).all()
+    module = torch.nn.ParameterDict({name.replace(".", "_"): torch.nn.Parameter(torch.zeros(tensor.shape)) for name, tensor in t.state_dict().items()})
+    module.load_state_dict({name.replace(".", "_"): tensor for name, tensor in t.state_dict().torch().items()})
+    assert all((module[name.replace(".", "_")].detach().numpy() == tensor).all() for name, tensor in t.state_dict().items())
+    linear = torch.nn.Linear(64, 256)                           # its weight is [out, in]
+    linear.weight.data = torch.from_numpy(t["up.weight"].T.copy())
+    linear.bias.data = torch.from_numpy(t["up.bias"])
+    row = np.linspace(-1, 1, 64, dtype=np.float32)
+    assert p.parameters["up.weight"].axes == ("embed", "hidden")
+    assert np.allclose(linear(torch.from_numpy(row)).detach().numpy(), row @ t["up.weight"] + t["up.bias"], atol=1e-5)
+    for wrong in (torch.ones(256, dtype=torch.complex64), torch.ones(256).to_sparse(), torch.ones(256).to(torch.float8_e4m3fn)):
+        try:
+            t["head.bias"] = wrong
+        except TypeError as error:
+            assert str(wrong.dtype) in str(error) and "pass a dense array" in str(error), error
     half = npar.Trainer(npar.compile(open("hello.npar").read().replace("micro 4", "micro 4  compute bf16"), plan="two_by_two"))
     piece = half.pieces("head.weight")[0]
     if piece.dtype == "bfloat16":
@@ -67,16 +84,21 @@ class WheelTest(unittest.TestCase):
         lacking = [name for name in ("scikit_build_core", "nanobind", "auditwheel", "abi3audit") if subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode] if os.path.exists(python) else ["python"]
         if lacking:
             raise unittest.SkipTest(f"{python} lacks {', '.join(lacking)}: pip install -r tools/python/wheel-requirements.txt")
-        built = subprocess.run([ROOT / "tools" / "wheel"], env={**os.environ, "NPAR_BUILD": str(BUILD), "NPAR_PYTHON": python}, capture_output=True, text=True)
-        print(built.stdout)
-        assert built.returncode == 0, built.stdout + built.stderr
-        cls.said = built.stdout + built.stderr
-        (cls.wheel,) = (BUILD / "wheel").glob("npar-*.whl")
-        folder = tempfile.TemporaryDirectory(prefix="npar-test-")
+        folder = tempfile.TemporaryDirectory(prefix="npar test ")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "the build").symlink_to(BUILD)  # a path with spaces
+        built = cls.build_wheel(python)
+        print(built.stdout)
+        assert built.returncode == 0, built.stdout + built.stderr
+        (cls.wheel,) = (BUILD / "wheel").glob("npar-*.whl")
         (cls.folder / "hello.npar").write_text(HELLO)
         cls.python = python
+
+    @classmethod
+    def build_wheel(cls, python, **more):
+        environment = {**os.environ, "NPAR_BUILD": str(cls.folder / "the build"), "NPAR_PYTHON": python, **more}
+        return subprocess.run([ROOT / "tools" / "wheel"], env=environment, capture_output=True, text=True)
 
     def fresh(self, *packages):
         """An environment with the wheel and packages from the index."""
@@ -88,20 +110,23 @@ class WheelTest(unittest.TestCase):
             self.skipTest("pip cannot install: " + done.stderr.strip().splitlines()[-1])
         return own
 
-    def use(self, python, before="", after=""):
+    def use(self, python, before="", after="", prefix=()):
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NPAR", "LD_"))}
-        done = subprocess.run([python, "-c", USE, before, after], cwd=self.folder, env=own, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([*prefix, python, "-c", USE, before, after], cwd=self.folder, env=own, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
     def test_what_it_contains(self):
         names = zipfile.ZipFile(self.wheel).namelist()
         for name in ("npar/__init__.py", "npar/_native.pyi", "npar/py.typed", "npar/_native.abi3.so", "npar/lib/libnpar.so.0", "npar/lib/libnpar_compiler.so.0",
-                     "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar"):
+                     "npar/lib/cmake/npar/nparConfig.cmake", "npar/include/npar/npar.h", "npar/share/npar/schemas/plan.schema.json", "npar/bin/npar",
+                     "npar/doc/dsl/LANGUAGE.md", "npar/doc/dsl/PLANS.md", "npar/doc/tools/python/communication.ipynb", "npar/doc/stdlib/models/gpt2.npar"):
             self.assertIn(name, names)
         self.assertTrue(any("tbb" in name for name in names))
         (notices,) = [name for name in names if name.endswith("licenses/LICENSES/NOTICES")]
         self.assertIn("LLVM Exceptions", zipfile.ZipFile(self.wheel).read(notices).decode())
+        (nanobind,) = [name for name in names if name.endswith("licenses/LICENSES/nanobind")]
+        self.assertIn("Wenzel Jakob", zipfile.ZipFile(self.wheel).read(nanobind).decode())
         self.assertRegex(self.wheel.name, r"npar-[\d.]+-cp310-abi3-manylinux_2_\d+_x86_64\.whl")
         self.assertLessEqual(self.wheel.stat().st_size, 45_000_000)
         opened = [name for name in names if re.search(r"lib(cuda|nccl|mpi)", pathlib.PurePath(name).name)]
@@ -115,6 +140,9 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(command.returncode, 0, command.stderr)
         self.assertIn("Hello", command.stdout)
         folder = subprocess.run([python, "-m", "npar", "--cmake-dir"], capture_output=True, text=True, check=True).stdout.strip()
+        for flag, name in (("--docs", "tools/python/README.md"), ("--include-dir", "npar/npar.hpp"), ("--library-dir", "libnpar.so.0"), ("--schemas", "plan.schema.json")):
+            shown = subprocess.run([python, "-m", "npar", flag], capture_output=True, text=True, check=True).stdout.strip()
+            self.assertTrue((pathlib.Path(shown) / name).exists(), shown)
         source = self.folder / "cmake"
         source.mkdir()
         (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(user LANGUAGES CXX)\nfind_package(npar REQUIRED COMPONENTS Compiler)\n"
@@ -126,6 +154,29 @@ class WheelTest(unittest.TestCase):
         done = subprocess.run([source / "build" / "page"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 100)
+
+    def test_without_the_sources(self):
+        """The wheel works where the sources and the build are hidden: it uses only its own folder."""
+        hide = "for place in \"$0\" \"$1\"; do [ ! -e \"$place\" ] || mount -t tmpfs none \"$place\" || exit 77; done; shift; exec \"$@\""
+        hidden = ["unshare", "-m", "sh", "-c", hide, str(ROOT), str(BUILD)]
+        tried = subprocess.run([*hidden, "true"], capture_output=True, text=True)
+        if tried.returncode:
+            self.skipTest("needs the right to mount: " + tried.stderr.strip())
+        python = self.fresh("numpy")
+        self.assertEqual(self.use(python, prefix=hidden), self.use(python))
+        command = subprocess.run([*hidden, python.parent / "npar", "inspect", "why", "hello.npar"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("hello.npar:20:17", command.stdout, command.stderr)
+        listed = subprocess.run([*hidden, python, "-c", "import npar; print(npar.compile('gpt2', config='gpt2', set={'depth': 2}, kernels=False))"], capture_output=True, text=True, cwd=self.folder)
+        self.assertIn("Gpt2", listed.stdout, listed.stderr)
+
+    def test_a_newer_c_library_is_refused(self):
+        kept = shutil.move(self.wheel, self.folder / self.wheel.name)  # the build empties its folder
+        try:
+            built = self.build_wheel(self.python, NPAR_GLIBC="2.28")
+        finally:
+            shutil.move(kept, self.wheel)
+        self.assertNotEqual(built.returncode, 0)
+        self.assertRegex(built.stderr, r"error: the wheel needs glibc 2\.\d+, and at most 2\.28 is promised: build on Debian 12, or set NPAR_GLIBC=")
 
     def test_without_numpy(self):
         python = self.fresh()

@@ -48,6 +48,24 @@ plan hybrid(node = 2, dp = 2, tp = 1, pp = 1, zero = 1, per_step = false, sequen
 """
 
 
+GROUPS = """
+plan groups(node = 2, dp = 2, pp = 1, way = "hpz") for Gpt2 {
+    mesh pp, node, dp
+    micro 1
+    split {
+        batch -> node, dp
+        h     -> pp by 1f1b
+    }
+    store {
+        parameters, gradients, optimizer -> dp       if way == "mics"
+        parameters, gradients, optimizer -> node, dp if way != "mics"
+        secondary                        -> dp       if way == "hpz"
+    }
+    compute f32
+}
+"""
+
+
 SCALAR = """
 model Scalar(channels = 3) {
     axis batch, channel = channels
@@ -122,6 +140,45 @@ class ZeroTest(DriverTest):
         for stage, more in sample(cases, "2", "3").items():
             with self.subTest(stage):
                 self.verify(self.hybrid(), "--plan", "hybrid", *settings(SIZES, STAGES[stage], more))
+
+    def groups(self):
+        path = self.folder / "groups.npar"
+        path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + GROUPS)
+        return str(path)
+
+    def test_groups_of_ranks(self):
+        """hpZ: a second share of the parameters inside a group. Alone it has the bits of ZeRO 3 over all ranks."""
+        cases = {"pipeline": {"mesh.pp": 2}, "recompute": {"recompute": "block", "node": 3, "batch": 6}, "one rank in a group": {"dp": 1}}
+        for name, more in sample(cases, "pipeline").items():
+            with self.subTest(name):
+                self.verify(self.groups(), "--plan", "groups", *settings({**SIZES, "micro": 1}, more))
+        hashes = {way: self.hash_of(self.groups(), "--plan", "groups", *settings(SIZES, way=way)) for way in ("zero3", "hpz")}
+        self.assertEqual(hashes["hpz"], hashes["zero3"])
+
+    def test_what_groups_of_ranks_send_and_store(self):
+        """ZeRO 3 gathers twice across nodes; hpZ once, and inside a node for the backward; MiCS gathers inside, and adds up shares across nodes
+        once per step."""
+        found = {}
+        for way in ("zero3", "hpz", "mics"):
+            summary = self.npar_json("inspect", self.groups(), "--plan", "groups", *settings(SIZES, way=way))
+            gathers = {
+                (over, phase): volume.counts(summary, over=over, phase=phase)["all_gather"]
+                for over in ("node,dp", "dp")
+                for phase in ("forward", "backward")
+                if "all_gather" in volume.counts(summary, over=over, phase=phase)
+            }
+            (part,) = summary["classes"]
+            found[way] = (gathers, volume.counts(summary, over="node", phase="update"), part["parameter_bytes"], part["optimizer_bytes"], part["gradient_bytes"])
+        (zero3, _, *share), (hpz, none, *same), (mics, across, *larger) = found.values()
+        self.assertEqual(set(zero3), {("node,dp", "forward"), ("node,dp", "backward")})
+        self.assertEqual(set(hpz), {("node,dp", "forward"), ("dp", "backward")})
+        self.assertEqual(set(mics), {("dp", "forward"), ("dp", "backward")})
+        self.assertEqual(hpz["node,dp", "forward"], zero3["node,dp", "forward"])
+        self.assertEqual(hpz["dp", "backward"], mics["dp", "backward"])
+        self.assertEqual(hpz["dp", "backward"].count, zero3["node,dp", "backward"].count)
+        self.assertEqual((none, share), ({}, same))
+        self.assertLessEqual(larger[2] - across["all_reduce"].bytes, 64)  # the gradients of a share; next to them there is the sum of the losses
+        self.assertLess(share[1], larger[1])
 
     def test_stages_that_reorder_no_sum_share_their_bits(self):
         """The clipping factor too: the sum of squares is exact in any number of shares."""

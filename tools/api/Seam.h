@@ -28,6 +28,7 @@ struct CompilerTable {
   npar_code (*generate)(const npar_request &request, int64_t prompt, int64_t count, const Answer &answer);
   npar_code (*plan)(const npar_request &request, const npar_plan_options &options, const Answer &answer);
   npar_code (*library)(const Answer &answer);
+  npar_code (*draw)(const npar_request &request, const npar_simulate_options &options, npar_format format, const Answer &answer);
 };
 
 } // namespace npar::api

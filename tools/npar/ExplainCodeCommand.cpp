@@ -24,7 +24,8 @@ ExitCode printPage(const std::string &code) {
     printList();
     return ExitCode::Good;
   }
-  const ErrorPage *page = errors::findErrorPage(code);
+  const bool isBracketed = code.size() > 2 && code.front() == '[' && code.back() == ']'; // as errors print it
+  const ErrorPage *page = errors::findErrorPage(isBracketed ? code.substr(1, code.size() - 2) : code);
   if (!page) {
     std::vector<std::string> codes;
     for (const ErrorPage &one : errors::errorPages())

@@ -7,7 +7,11 @@
 #include "engine/readable/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
+#include <unistd.h>
 
 namespace npar::driver {
 namespace {
@@ -16,6 +20,32 @@ struct FmtFlags {
   std::vector<std::string> files;
   bool check = false;
 };
+
+/// Standard input up to its end: a pipe, a socket, a file from its place on, or a terminal.
+engine::Result<std::string> readInput() {
+  std::string text(dsl::maximumText + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    ssize_t got = ::read(STDIN_FILENO, text.data() + size, text.size() - size);
+    if (got < 0 && errno != EINTR)
+      return engine::Status::badInput(std::string("cannot read standard input: ") + std::strerror(errno));
+    if (got == 0)
+      break;
+    size += static_cast<size_t>(std::max<ssize_t>(got, 0));
+  }
+  if (size > dsl::maximumText)
+    return engine::Status::badInput("standard input has more than the " + std::to_string(dsl::maximumText) +
+                                    " bytes (1 MiB) that are read");
+  text.resize(size);
+  return text;
+}
+
+/// Puts a text in the place of a file's.
+engine::Status replace(const std::string &path, const std::string &text) {
+  if (::access(path.c_str(), W_OK) != 0) // its folder alone would allow it
+    return engine::Status::badInput("cannot write '" + path + "': " + std::strerror(errno));
+  return files::writeFileAtomically(path, text.data(), text.size());
+}
 
 /// Formats one file. Sets `differs` if the file was not in npar's layout.
 ExitCode formatOne(const std::string &path, bool check, bool &differs) {
@@ -26,10 +56,10 @@ ExitCode formatOne(const std::string &path, bool check, bool &differs) {
   uint32_t file = 0;
   std::optional<std::string> formatted;
   if (isInput) {
-    engine::Result<std::vector<uint8_t>> bytes = files::readFile("/proc/self/fd/0", dsl::maximumText);
-    if (!bytes.ok())
-      return fail(ExitCode::BadInput, "cannot read standard input: " + bytes.status().message());
-    file = sources.add(name, std::string(bytes->begin(), bytes->end()));
+    engine::Result<std::string> input = readInput();
+    if (!input.ok())
+      return fail(input.status());
+    file = sources.add(name, std::move(*input));
     formatted = dsl::format(file, sources, diagnostics);
   } else if (dsl::readText(path, file, name, {}, sources, diagnostics)) {
     formatted = dsl::format(file, sources, diagnostics);
@@ -46,7 +76,7 @@ ExitCode formatOne(const std::string &path, bool check, bool &differs) {
     std::cout << readable::printableName(name) << '\n';
   if (isInput || check || isSame)
     return ExitCode::Good;
-  engine::Status written = files::writeFileAtomically(path, formatted->data(), formatted->size());
+  engine::Status written = replace(path, *formatted);
   return written.ok() ? ExitCode::Good : fail(written);
 }
 

@@ -6,13 +6,11 @@
 #include "engine/files/PendingFile.h"
 #include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
-#include "engine/show/Timeline.h"
-#include "engine/show/ViewPage.h"
 #include "tools/lib/foreign/AsRun.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/simulate/OutlookPicture.h"
 #include "tools/lib/planner/simulate/Prediction.h"
-#include "tools/lib/planner/simulate/SimulatedView.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
@@ -44,23 +42,15 @@ struct SimulateFlags {
 
 /// The simulated step as a picture, a trace, a page.
 ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const planner::Outlook &outlook) {
-  if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
-    return ExitCode::Good;
-  const planner::Prediction &prediction = outlook.prediction;
-  std::string where =
-      fmt::format(", on {} of '{}'", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts), prediction.machine);
-  show::View view = planner::simulatedView(program, prediction.simulation, outlook.disturbance.deviations,
-                                           where + (outlook.undisturbed ? ", slowed" : ""));
-  std::optional<show::View> plain;
-  if (outlook.undisturbed && !flags.html.empty())
-    plain = planner::simulatedView(program, *outlook.undisturbed, {}, where);
-  auto page = [&] { return plain ? show::viewPage({&view, &*plain}) : show::viewPage({&view}); };
-  for (const auto &[path, text] :
-       {std::pair(flags.svg, flags.svg.empty() ? "" : show::timelineSvg(show::timelineOf(view))),
-        std::pair(flags.trace, flags.trace.empty() ? "" : show::viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
-    if (!path.empty())
-      if (engine::Status status = files::writeFileAtomically(path, text.data(), text.size()); !status.ok())
-        return fail(status);
+  using planner::PictureKind;
+  for (const auto &[path, kind] :
+       {std::pair(flags.svg, PictureKind::Svg), std::pair(flags.trace, PictureKind::Trace), std::pair(flags.html, PictureKind::Page)}) {
+    if (path.empty())
+      continue;
+    std::string picture = planner::pictureOf(kind, program, outlook);
+    if (engine::Status status = files::writeFileAtomically(path, picture.data(), picture.size()); !status.ok())
+      return fail(status);
+  }
   return ExitCode::Good;
 }
 

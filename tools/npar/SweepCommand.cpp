@@ -6,6 +6,7 @@
 #include "engine/json/Json.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/search/Sweep.h"
+#include "tools/lib/planner/search/Ways.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
@@ -30,6 +31,7 @@ constexpr size_t mostCombinations = 10'000;
 struct SweepFlags {
   ModelOptions model;
   std::vector<std::string> over; ///< `mesh.tp=1,2,4`
+  std::string ways;              ///< `dp,ddp`; empty: none
   int64_t hosts = 0;             ///< 0: as many as the ranks of each plan need
   int jobs = 0;
   std::string csv, svg;
@@ -53,6 +55,19 @@ std::vector<std::string> valuesIn(const std::string &list) {
 Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flags) {
   std::vector<planner::SweptSetting> over;
   size_t count = 1;
+  if (flags.over.empty() && flags.ways.empty())
+    return fail(ExitCode::Usage, "sweep needs --over or --ways");
+  if (!flags.ways.empty()) {
+    over.push_back({planner::waySetting, valuesIn(flags.ways)});
+    count = over.front().values.size();
+    for (const std::string &way : over.front().values)
+      if (std::count(over.front().values.begin(), over.front().values.end(), way) > 1)
+        return fail(ExitCode::Usage, fmt::format("--ways names '{}' twice", way));
+    for (const std::string key : {"zero", "central"})
+      for (const std::string &fixed : flags.model.settings)
+        if (fixed.rfind(key + std::string("="), 0) == 0)
+          return fail(ExitCode::Usage, fmt::format("'{}' is given to --set, and --ways sets it: remove one", key));
+  }
   for (const std::string &text : flags.over) {
     std::optional<std::pair<std::string, std::string>> pair = models::settingOf(text);
     if (!pair)
@@ -180,8 +195,16 @@ ExitCode runSweep(const SweepFlags &flags) {
       plan.world = dsl::placesOf(*machine, std::max<int64_t>(1, flags.hosts));
   for (size_t row = 0; row < count; ++row) {
     std::vector<std::string> values = sweep.valuesOf(row);
-    for (size_t i = 0; i < values.size(); ++i)
-      plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i > 0 || flags.ways.empty()) {
+        plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
+        continue;
+      }
+      Outcome<std::vector<std::string>> way = reported(planner::settingsOfWay(values[i]));
+      if (!way.ok())
+        return way.code();
+      plans[row].settings.insert(plans[row].settings.end(), way->begin(), way->end());
+    }
     Outcome<std::vector<std::string>> settings = reported(RowSettings(plans[row].settings).resolved());
     if (!settings.ok())
       return settings.code();
@@ -190,12 +213,13 @@ ExitCode runSweep(const SweepFlags &flags) {
   if (ExitCode code = reported(models::claimText(plans.front(), files)); code != ExitCode::Good)
     return code;
   std::string usage;
-  ExitCode tried =
-      reported(planner::tryPlans(plans, {*machine, flags.hosts}, stoppableWork(flags.jobs), [&](size_t, const planner::Attempt &attempt) {
-        sweep.rows.push_back(attempt);
-        usage = attempt.isUsage ? attempt.reason : "";
-        return usage.empty();
-      }));
+  planner::AttemptOptions options{*machine, flags.hosts};
+  options.sent = !flags.ways.empty();
+  ExitCode tried = reported(planner::tryPlans(plans, options, stoppableWork(flags.jobs), [&](size_t, const planner::Attempt &attempt) {
+    sweep.rows.push_back(attempt);
+    usage = attempt.isUsage ? attempt.reason : "";
+    return usage.empty();
+  }));
   if (tried != ExitCode::Good)
     return tried;
   if (!usage.empty())
@@ -234,8 +258,10 @@ Command addSweepCommand(CLI::App &driver) {
                   "fastest")
       ->type_name("KEY=V,V")
       ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->required();
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--ways", flags->ways,
+                  "compare ways to share the training among ranks with different samples: dp (DataParallel), ddp, zero1, zero2, zero3")
+      ->type_name("WAY,WAY");
   app->add_option("--hosts", flags->hosts,
                   "number of hosts that the ranks must fill; other combinations are refused (default: what each needs)")
       ->type_name("N")

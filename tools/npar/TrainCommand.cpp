@@ -13,9 +13,7 @@
 #include "tools/lib/models/ModelTexts.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
-#include "tools/npar/model/PartFlag.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -392,20 +390,6 @@ ExitCode runTrain(RunFlags flags) {
 
 } // namespace
 
-/// A flag that takes a number of steps, or of epochs.
-static void addInterval(CLI::App &app, const std::string &flag, Interval &interval, const std::string &help) {
-  app.add_option_function<std::string>(
-         flag,
-         [flag, &interval](const std::string &text) {
-           Result<Interval> read = Interval::read(flag, text);
-           if (!read.ok())
-             throw CLI::ValidationError(read.status().message());
-           interval = *read;
-         },
-         help)
-      ->type_name("N|EPOCHS");
-}
-
 Command addTrainCommand(CLI::App &driver) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App *app = driver.add_subcommand(
@@ -414,127 +398,7 @@ Command addTrainCommand(CLI::App &driver) {
                "  npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
                "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
   app->alias("run");
-  auto group = [app](const char *name) { app->option_defaults()->group(name); };
-  group("Model and plan");
-  addModelFlags(*app, flags->model);
-  addWorldFlag(*app, flags->model);
-  addAccumulateFlag(*app, flags->model);
-  app->get_option("MODEL")->required(false);
-  addMachineTo(*app, flags->model);
-
-  flags->foreign.addTo(*app);
-  app->add_flag("--nearest-model", flags->nearestModel,
-                "with --from: train npar's nearest model if it has none that computes the same; the differences are printed");
-  app->add_flag("--from-scratch", flags->fromScratch,
-                "with --from: start from the seed's initial values, even if the run starts from trained weights");
-  group("Training");
-  CLI::Option *steps = app->add_option("--steps", flags->steps,
-                                       "total number of training steps, including those before a checkpoint (default: the train block's "
-                                       "epochs, or 100 steps)")
-                           ->type_name("N")
-                           ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--epochs", flags->epochs, "passes over the data in place of --steps, such as 3 or 0.5")
-      ->type_name("E")
-      ->check(number(1e-6, 1e9))
-      ->excludes(steps);
-  app->add_option("--seed", flags->seed, "seed for initialization, dropout and data order (default: the train block's)")
-      ->type_name("N")
-      ->check(wholeNumber());
-  app->add_option("--weights", flags->weights, "initial weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
-      ->type_name("PATH")
-      ->check(notEmpty());
-  addPart(*app, flags->parts);
-  app->add_option("--fresh", flags->fresh,
-                  "with --weights: parameters that get their initial values instead, such as a head for other classes; * matches any text; "
-                  "can be repeated")
-      ->type_name("PATTERN")
-      ->allow_extra_args(false)
-      ->check(notEmpty());
-  app->add_option("-o,--output", flags->saveWeights, "write the final weights to this file")
-      ->type_name("FILE.safetensors")
-      ->check(notEmpty());
-  app->add_option("--nonfinite", flags->nonfinite,
-                  "what to do after a step whose loss or gradient is not finite: stop, or continue; no parameter changes in that step")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"stop", "continue"}))
-      ->capture_default_str();
-
-  app->add_option(
-         "--tune", flags->tune,
-         "try something in the first steps, which count as all others, and keep the fastest: buckets, the sizes of buckets of gradients")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"buckets"}));
-
-  group("Data");
-  flags->data.addFilesTo(*app);
-  flags->data.addTextsTo(*app);
-  flags->data.addOrderTo(*app);
-
-  group("Checkpoints");
-  app->add_option("--checkpoint", flags->checkpoint, "folder of checkpoints; one is written when the run ends, also after Ctrl-C")
-      ->type_name("DIR")
-      ->check(notEmpty());
-  addInterval(*app, "--checkpoint-every", flags->every,
-              "steps between two checkpoints, or \"1 epoch\"; they are written while training continues");
-  app->add_option("--checkpoint-keep", flags->keep, "keep the N newest checkpoints (default: all)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_flag("--resume", flags->resume,
-                "continue from the newest whole checkpoint, under this plan or another; start at step 0 if the folder has none");
-
-  group("Evaluation");
-  addInterval(*app, "--eval-every", flags->evalEvery,
-              "steps between two evaluations on the last part of the data block's split, or on --eval-data; or \"1 epoch\", the default "
-              "with --epochs");
-  app->add_option("--eval-data", flags->evalData,
-                  "file to evaluate on, read once per evaluation; INPUT=FILE.safetensors feeds a single input")
-      ->type_name("[INPUT=]FILE")
-      ->check(notEmpty());
-  app->add_option("--eval-stop-after", flags->stopAfter, "stop after K evaluations in a row without an improvement on the best one")
-      ->type_name("K")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--eval-stop-on", flags->stopOn, "loss or metric that must improve (default: the loss)")
-      ->type_name("NAME")
-      ->check(notEmpty());
-
-  group("Reports");
-  app->add_option(
-         "--log", flags->logs,
-         "write a row per step: columns to FILE.csv, TensorBoard events to FOLDER/ or to a file with 'tfevents' in its name, JSON objects "
-         "to any other file; may be repeated; the file is called FILE.partial until the run ends")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->check(notEmpty());
-  app->add_option("--trace", flags->trace, "write the measured timeline for Perfetto or chrome://tracing")
-      ->type_name("FILE.json")
-      ->check(notEmpty());
-  app->add_option("--trace-steps", flags->traceSteps, "training steps in the timeline, from the first (default: 5)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_flag("--quiet", flags->quiet, "print errors only");
-  app->add_flag("--json", flags->json, "print a summary as one JSON object");
-
-  group("Devices");
-  app->add_option("--threads", flags->threads, "worker threads (default: the machine's cores, shared by the processes of a job on it)")
-      ->type_name("N")
-      ->check(wholeNumber(1, 4096));
-  app->add_option("--backend", flags->device.backend, "cpu; cuda: the GPUs that `npar devices` lists; null: no arithmetic, planned times")
-      ->check(CLI::IsMember({"cpu", "cuda", "null"}))
-      ->capture_default_str();
-  flags->device.addOrderTo(*app);
-  flags->device.addGpuFlagsTo(*app);
-
-  group("Processes");
-  flags->job.addTo(*app);
-  app->add_option("--timeout", flags->timeout, "give up after this many seconds without progress")
-      ->type_name("SECONDS")
-      ->check(seconds())
-      ->capture_default_str();
-  app->add_option("--check-replicas", flags->checkReplicas,
-                  "steps between two comparisons of parameters and optimizer state that several ranks hold; the run ends with exit code 3 "
-                  "if they differ, as after an error in a machine's memory or processor (default: never)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
+  flags->addTo(*app);
   return {app, [flags] { return runTrain(*flags); }};
 }
 

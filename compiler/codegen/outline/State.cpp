@@ -77,7 +77,7 @@ void rewriteState(Block &block) {
     if (auto accumulate = dyn_cast<nn::AccumulateOp>(op)) {
       rewriteAccumulate(accumulate);
     } else if (auto combine = dyn_cast<nn::CombineOp>(op)) {
-      if (combine.getUses().size() == 1) {
+      if (combine.getUses().size() == 1 && combine.getUses().front().getType() == combine.getType()) {
         combine.replaceAllUsesWith(combine.getUses().front());
         combine.erase();
       }

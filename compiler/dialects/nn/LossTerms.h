@@ -27,6 +27,11 @@ struct LossTerm {
   std::string result() const { return name.empty() ? "losses" : "loss." + name; }
 };
 
+/// Returns whether a variable is an accumulator of any term.
+inline bool isSumOfLoss(llvm::StringRef variable) {
+  return variable.starts_with("#out.loss.") && (variable + ".").str().find(".sum.") != std::string::npos;
+}
+
 /// Marks operations that only select the values that count in a loss; they have the loss's type.
 constexpr const char *ofLossAttribute = "of_loss";
 

@@ -35,7 +35,8 @@ LogicalResult ProgramOp::verify() {
     for (int64_t stage : *placement)
       if (stage < 0 || stage >= getStages())
         return emitOpError("has a part of the chain on stage ") << stage << "; there are " << getStages() << " stages";
-    for (int64_t stage = 0; stage < getStages(); ++stage)
+    bool isEven = placement->size() % getStages() == 0; // else the first stage has the losses of all (schedule-servers)
+    for (int64_t stage = 0; stage < getStages() && isEven; ++stage)
       if (llvm::count(*placement, stage) * getStages() != static_cast<int64_t>(placement->size()))
         return emitOpError("has ") << llvm::count(*placement, stage) << " of the chain's " << placement->size() << " parts on stage "
                                    << stage << "; every stage has as many";

@@ -133,6 +133,9 @@ private:
   /// gets larger is repeated in the other phase (RULES.md#P6).
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
+    if (auto read = dyn_cast<nn::ReadOp>(definition); read && !isUpdate(user))
+      if (std::optional<SmallVector<StringAttr>> axes = stores.secondary(layouts.layout(value)))
+        return gather(read, wants, *axes, user);
     bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
     auto rename = dyn_cast<nn::RenameOp>(user);
     bool hasEnds = rename && rename.getEnds(); // which may be computed after the rows
@@ -149,6 +152,33 @@ private:
     if (hasEnds)
       addEnds(moved.getDefiningOp<dist::ReshardOp>(), rename);
     return reshards[{value, wants, int(phaseOf(place))}] = moved; // the map may have grown meanwhile
+  }
+
+  /// A parameter with a second share over `axes`: the forward gathers the first share and cuts the second one from it, which the backward
+  /// gathers. A phase that gathers before any forward takes the first share.
+  Value gather(nn::ReadOp read, LayoutAttr wants, ArrayRef<StringAttr> axes, Operation *user) {
+    Value value = read.getResult();
+    LayoutAttr whole = layouts.layout(value).withFlat({});
+    Key forward{value, whole, int(nn::Phase::Forward)};
+    builder.setInsertionPoint(user);
+    auto shared = [&](Value from, LayoutAttr layout, const Cause &cause) {
+      if (layout == dist::layoutOf(from))
+        return from;
+      Value &known = reshards[{value, layout, int(phaseOf(user))}];
+      return known ? known : known = create(user, from, layout, cause);
+    };
+    if (phaseOf(user) != nn::Phase::Backward || !reshards.count(forward))
+      return shared(shared(value, whole, causeOfUse(value, wants, user)), wants, causeOfUse(value, wants, user));
+    Value second = secondShares.lookup(value);
+    if (!second) {
+      Operation *gathered = reshards.lookup(forward).getDefiningOp();
+      builder.setInsertionPointAfter(gathered);
+      LayoutAttr cut = whole.withFlat(axes);
+      second = cut == whole ? gathered->getResult(0) : create(gathered, gathered->getResult(0), cut, causeOfSecond(read, user));
+      secondShares[value] = second;
+      builder.setInsertionPoint(user);
+    }
+    return shared(second, wants, causeOfSecond(read, user));
   }
 
   /// Lets existing rows move alone: their ends come in the layouts of the rows before and after. Not if the axes before the rows are not
@@ -388,6 +418,13 @@ private:
     return of(program::CauseKind::UpdatesShare, user, "", "optimizer");
   }
 
+  Cause causeOfSecond(nn::ReadOp read, Operation *user) {
+    Cause cause(program::CauseKind::StoredInShares, user);
+    cause.why.variable = read.getVariable().str();
+    setStore(cause, "secondary");
+    return cause;
+  }
+
   bool isUpdate(Operation *op) { return layouts.isUpdate(op); }
 
   using Copy = std::tuple<Value, LayoutAttr, nn::AtAttr>;
@@ -402,7 +439,8 @@ private:
   DenseMap<Copy, Value> copies;
   DenseMap<Key, Value> reshards;
   DenseMap<Value, Value> reduced;
-  llvm::StringMap<Value> accumulated; ///< what each accumulator adds up
+  DenseMap<Value, Value> secondShares; ///< of reads of parameters
+  llvm::StringMap<Value> accumulated;  ///< what each accumulator adds up
 };
 
 struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {

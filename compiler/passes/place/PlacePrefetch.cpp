@@ -29,7 +29,7 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
     SmallVector<dist::AllGatherOp> gathers;
     for (auto [place, op] : llvm::enumerate(micro->getRegion(0).front())) {
       auto at = nn::getAt(&op);
-      if (auto gather = dyn_cast<dist::AllGatherOp>(op); gather && readOf(gather)) {
+      if (auto gather = dyn_cast<dist::AllGatherOp>(op); gather && gathersParameter(gather)) {
         gathers.push_back(gather);
       } else if (isa<nn::ReadOp>(op)) {
         places[&op] = place;
@@ -44,15 +44,23 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
           moveBefore(gather, begin, places);
   }
 
-  /// The read of a parameter that is gathered from flat pieces.
+  /// The read of a parameter that is gathered from flat pieces; null if they are its second share.
   static nn::ReadOp readOf(dist::AllGatherOp gather) {
     return dist::layoutOf(gather.getInput()).isFlat() ? gather.getInput().getDefiningOp<nn::ReadOp>() : nn::ReadOp();
+  }
+
+  /// Returns whether flat pieces of a parameter are gathered: those that it is stored in, or a second share that the forward cut for the
+  /// backward.
+  static bool gathersParameter(dist::AllGatherOp gather) {
+    auto cut = gather.getInput().getDefiningOp<dist::SliceOp>();
+    auto whole = cut ? cut.getInput().getDefiningOp<dist::AllGatherOp>() : dist::AllGatherOp();
+    return readOf(gather) || (whole && readOf(whole));
   }
 
   /// Keeps its own numbering `places`, because MLIR would renumber the block's operations after every few moves.
   static void moveBefore(dist::AllGatherOp gather, Operation *begin, llvm::DenseMap<Operation *, size_t> &places) {
     nn::ReadOp read = readOf(gather);
-    if (size_t place = places.lookup(begin); place < places.lookup(read)) {
+    if (size_t place = places.lookup(begin); read && place < places.lookup(read)) {
       read->moveBefore(begin);
       places[read] = place;
     }

@@ -69,6 +69,16 @@ SmallVector<StringAttr> Stores::freeOf(ArrayRef<StringAttr> axes, dist::LayoutAt
   return llvm::to_vector(llvm::make_filter_range(axes, [&](StringAttr axis) { return !layout.splitsOver(axis); }));
 }
 
+std::optional<SmallVector<StringAttr>> Stores::secondary(dist::LayoutAttr layout) const {
+  SmallVector<StringAttr> axes;
+  for (StringAttr axis : layout.getFlatAxes())
+    if (llvm::is_contained(entries[3].axes, axis))
+      axes.push_back(axis);
+  if (entries[3].rules.empty() || axes.size() == layout.getFlatAxes().size())
+    return std::nullopt;
+  return axes;
+}
+
 LogicalResult Stores::check(ArrayRef<std::pair<nn::VariableOp, dist::LayoutAttr>> parameters) const {
   bool good = true;
   for (const Entry &entry : entries)

@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
+
 namespace npar::place {
 
 /// Reads `dist.stores` of the module. Mesh axes of size 1 are left out everywhere.
@@ -18,6 +20,8 @@ public:
   /// The mesh axes that its accumulators are dealt out over in each micro-batch; those stored `per step` are not among them.
   llvm::SmallVector<mlir::StringAttr> gradients(dist::LayoutAttr layout) const { return freeOf(entries[1].perMicro, layout); }
   llvm::SmallVector<mlir::StringAttr> optimizer(dist::LayoutAttr layout) const { return freeOf(entries[2].axes, layout); }
+  /// The mesh axes of the second share of a parameter that is stored flat in this layout; nothing: it has none.
+  std::optional<llvm::SmallVector<mlir::StringAttr>> secondary(dist::LayoutAttr layout) const;
   bool dealsOptimizer(mlir::StringAttr axis) const { return llvm::is_contained(entries[2].axes, axis); }
 
   /// Refuses unknown mesh axes. The plan's elaboration has refused the pipeline's, and gradients stored otherwise than the optimizer state.
@@ -52,8 +56,10 @@ private:
 
   mlir::ModuleOp module;
   const Rules &rules;
-  Entry entries[3] = {
-      {"parameters", "parameters", {}, {}, {}}, {"gradients", "gradients", {}, {}, {}}, {"optimizer", "optimizer state", {}, {}, {}}};
+  Entry entries[4] = {{"parameters", "parameters", {}, {}, {}},
+                      {"gradients", "gradients", {}, {}, {}},
+                      {"optimizer", "optimizer state", {}, {}, {}},
+                      {"secondary", "second share of parameters", {}, {}, {}}};
 };
 
 } // namespace npar::place

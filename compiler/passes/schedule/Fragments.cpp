@@ -7,7 +7,8 @@ using namespace npar::pipe;
 
 namespace npar::compiler {
 
-Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stageOfPlace(program.getStageOfPlace()) {
+Fragments::Fragments(ProgramOp program)
+    : stageCount(program.getStages()), stageOfPlace(program.getStageOfPlace()), isPlaced(program.getPlacement().has_value()) {
   auto module = program->getParentOfType<ModuleOp>();
   llvm::StringSet<> scheduled;
   for (OrderOp order : module.getOps<OrderOp>())
@@ -40,7 +41,7 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
 
 void Fragments::add(OpBuilder &builder, Location location, FragmentKey place) {
   auto fragment = FragmentOp::create(builder, location, fragmentName(place.phase, place.at), stageOf(place), IntegerAttr(), place.phase);
-  if (!place.isOfStage() && parts() > stageCount)
+  if (!place.isOfStage() && isPlaced)
     fragment.setPlaceAttr(builder.getI64IntegerAttr(place.at));
   fragment.getBody().emplaceBlock();
   fragments[number(place)] = fragment;
@@ -50,6 +51,7 @@ Operation *Fragments::clone(Operation *op, FragmentKey place) {
   Operation *copy = end(place).clone(*op, mappings[number(place)]);
   attributes::partPlace.remove(copy);
   attributes::weightGradient.remove(copy);
+  attributes::sentInput.remove(copy);
   return copy;
 }
 

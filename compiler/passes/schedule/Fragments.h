@@ -69,6 +69,7 @@ private:
 
   int64_t stageCount;
   llvm::SmallVector<int64_t> stageOfPlace;
+  bool isPlaced; ///< fragments have the place of their part, which need not be the number of their stage
   int64_t events = 0;
   llvm::SmallVector<pipe::FragmentOp> fragments;
   llvm::SmallVector<mlir::IRMapping> mappings;

@@ -20,12 +20,12 @@ public:
 
   LogicalResult run(func::FuncOp micro) {
     for (Operation &op : micro.getOps())
-      if (!isRepeated(&op))
+      if (!isMadeAgain(&op))
         for (Value operand : op.getOperands())
           if (failed(need(operand, placeOf(&op), &op)))
             return failure();
     for (Operation &op : micro.getOps()) {
-      if (isRepeated(&op) || op.hasTrait<OpTrait::IsTerminator>())
+      if (isMadeAgain(&op) || op.hasTrait<OpTrait::IsTerminator>())
         continue;
       copy(&op, placeOf(&op));
       for (Value result : op.getResults())
@@ -35,6 +35,9 @@ public:
   }
 
 private:
+  /// Returns whether fragments make a value again instead of receiving it.
+  static bool isMadeAgain(Operation *op) { return isRepeated(op) && !attributes::sentInput.isOn(op); }
+
   using Key = std::pair<Value, unsigned>; ///< a value and the number of a fragment
 
   /// The source of a value in a fragment: kept by an earlier one of the stage, or sent by one of the same phase on another stage.
@@ -60,7 +63,7 @@ private:
 
   LogicalResult need(Value value, FragmentKey place, Operation *user) {
     Operation *definition = value.getDefiningOp();
-    if (isRepeated(definition)) {
+    if (isMadeAgain(definition)) {
       for (Value operand : definition->getOperands())
         if (failed(need(operand, place, user)))
           return failure();
@@ -140,7 +143,7 @@ private:
     if (fragments.lookup(place, value))
       return;
     Operation *definition = value.getDefiningOp();
-    if (isRepeated(definition))
+    if (isMadeAgain(definition))
       return copy(definition, place);
     Arrival arrival = arrivals.find({value, fragments.number(place)})->second;
     provide(value, arrival.from);

@@ -88,6 +88,34 @@ def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
+def ScheduleServers : Pass<"schedule-servers", "::mlir::ModuleOp"> {
+  let summary = "gives each rank along the batch's axis a stage of its own, where the first holds the optimizer (`central`)";
+  let description = [{
+    The ranks along the axis of `dist.servers` are alike until here. Afterwards each is a stage whose part is a copy of @micro with its own
+    samples. The losses and their gradients of all ranks are the last part of the chain, on the first stage: the others send it the values
+    that the losses need, and their targets. Without `dist.servers` nothing happens.
+
+    ```mlir
+    pipe.program {micro_count = 1 : i64, schedule = "1f1b", stages = 1 : i64}
+    %x = nn.input "x" {pipe.place = 0} : X
+    %y = nn.mul %x, %w {pipe.place = 0} : (X, W) -> Y
+    %l = nn.sum %y {pipe.place = 0} : (Y) -> L
+    nn.accumulate @"#out.loss.sum", %l {pipe.place = 0} : L
+    // becomes, with `dist.servers = {axis = "dp"}` and dp = 2
+    pipe.program {axis = "dp", micro_count = 1 : i64, placement = array<i64: 0, 1, 0>, schedule = "1f1b", stages = 2 : i64}
+    %x0 = nn.input "x" {pipe.place = 0} : X
+    %y0 = nn.mul %x0, %w {pipe.place = 0} : (X, W) -> Y
+    %x1 = nn.input "x" {pipe.place = 1} : X
+    %y1 = nn.mul %x1, %w {pipe.place = 1} : (X, W) -> Y
+    %l0 = nn.sum %y0 {pipe.place = 2} : (Y) -> L
+    %l1 = nn.sum %y1 {pipe.place = 2} : (Y) -> L
+    %l = nn.combine %l0, %l1 {pipe.place = 2} : (L, L) -> L
+    nn.accumulate @"#out.loss.sum", %l {pipe.place = 2} : L
+    ```
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
+}
+
 def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
   let summary = "outlines @micro into forward and backward fragments per part, @update into update fragments per stage, and the prologue";
   let description = [{

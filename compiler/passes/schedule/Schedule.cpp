@@ -16,6 +16,7 @@ void buildTaskPipeline(mlir::OpPassManager &manager) {
 void buildSchedulePipeline(mlir::OpPassManager &manager, bool verified) {
   buildTaskPipeline(manager);
   manager.addPass(createScheduleRepeatPass());
+  manager.addPass(createScheduleServersPass());
   manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleBucketsPass());
   if (verified)
@@ -27,6 +28,7 @@ void registerSchedulePasses() {
   mlir::registerPass(createScheduleRecomputePass);
   mlir::registerPass(createScheduleRepeatPass);
   mlir::registerPass(createScheduleTasksPass);
+  mlir::registerPass(createScheduleServersPass);
   mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createScheduleBucketsPass);
   mlir::registerPass(createVerifyPipePass);

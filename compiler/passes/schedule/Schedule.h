@@ -13,6 +13,7 @@ namespace npar::compiler {
 std::unique_ptr<mlir::Pass> createScheduleStagesPass();
 std::unique_ptr<mlir::Pass> createScheduleRecomputePass();
 std::unique_ptr<mlir::Pass> createScheduleRepeatPass();
+std::unique_ptr<mlir::Pass> createScheduleServersPass();
 std::unique_ptr<mlir::Pass> createScheduleFragmentsPass();
 std::unique_ptr<mlir::Pass> createScheduleTasksPass();
 std::unique_ptr<mlir::Pass> createScheduleBucketsPass();

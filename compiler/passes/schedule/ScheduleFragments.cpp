@@ -1,4 +1,5 @@
 // schedule-fragments: @micro and @update become fragments; variables learn where they are stored.
+#include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/MicroFragments.h"
@@ -58,9 +59,10 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
       }
     if (failed(outlineMicro(micro, fragments)))
       return signalPassFailure();
-    llvm::StringMap<Stages> stored = findStages(module);
+    std::optional<attributes::ServersClause> servers = attributes::getServers(module);
+    llvm::StringMap<Stages> stored = findStages(module, servers.has_value());
     if (update)
-      outlineUpdate(update, fragments, stored, program->getAxisAttr());
+      outlineUpdate(update, fragments, stored, servers ? StageAxes{{}, servers->axis} : StageAxes{program->getAxisAttr(), {}});
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       attributes::stages.set(variable, Builder(module.getContext()).getI64ArrayAttr(stored[nn::pathOf(variable)]).getValue());
     for (func::FuncOp function : prologue)
@@ -71,8 +73,9 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
   }
 
   /// Variables are stored on the stages that use them: a parameter and its states where it is read, an accumulator where it is accumulated,
-  /// a variable of the prologue where it is written. A variable that no micro-batch touches is stored with its parameter on stage 0.
-  llvm::StringMap<Stages> findStages(ModuleOp module) {
+  /// a variable of the prologue where it is written. A variable that no micro-batch touches is stored with its parameter on stage 0. With
+  /// `central` all states of the optimizer are on stage 0.
+  llvm::StringMap<Stages> findStages(ModuleOp module, bool isCentral) {
     llvm::StringMap<Stages> stored;
     auto touch = [&](StringRef name, int64_t stage) {
       Stages &stages = stored[name];
@@ -97,7 +100,7 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
       if (!stages.empty() || variable.isKind(nn::VariableKind::Output))
         continue;
       Stages parameter = variable.getOf() ? stored.lookup(*variable.getOf()) : Stages();
-      if (variable.isKind(nn::VariableKind::State) && !parameter.empty())
+      if (variable.isKind(nn::VariableKind::State) && !parameter.empty() && !isCentral)
         stages = parameter;
       else
         stages = {parameter.empty() ? 0 : parameter.front()};

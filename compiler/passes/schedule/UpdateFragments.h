@@ -10,7 +10,13 @@ namespace npar::compiler {
 
 using Stages = llvm::SmallVector<int64_t>; ///< ascending
 
-/// `stored`: the stages of every parameter, state and accumulator by name; outputs are added to it. `pipelineAxis` may be null.
-void outlineUpdate(mlir::func::FuncOp update, Fragments &fragments, llvm::StringMap<Stages> &stored, mlir::StringAttr pipelineAxis);
+/// The axis along which each rank is a stage of its own; null without it.
+struct StageAxes {
+  mlir::StringAttr pipeline; ///< stages have different blocks; a collective over it has all of them as members
+  mlir::StringAttr servers;  ///< stages have different samples; a sum over it is added up on the first stage
+};
+
+/// `stored`: the stages of every parameter, state and accumulator by name; outputs are added to it.
+void outlineUpdate(mlir::func::FuncOp update, Fragments &fragments, llvm::StringMap<Stages> &stored, StageAxes axes);
 
 } // namespace npar::compiler

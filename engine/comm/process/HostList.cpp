@@ -2,6 +2,7 @@
 #include "engine/comm/process/HostList.h"
 
 #include "engine/json/Json.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +11,9 @@
 namespace npar::engine {
 namespace {
 
-const char *const howToIgnore = ": start npar with --alone to ignore the variable";
+std::string howToIgnore() {
+  return std::string(": ") + (optionsAreMembers ? "" : "start npar ") + wayToBeAlone() + " to ignore the variable";
+}
 
 /// The port where process 0 listens if the variables name none; SageMaker's toolkit takes the same for torchrun.
 constexpr uint16_t sageMakerPort = 7777;
@@ -56,7 +59,7 @@ std::optional<uint32_t> indexOf(const Json &value) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(index) : std::nullopt;
 }
 
-Status badTfConfig(const std::string &why) { return Status::badInput("TF_CONFIG " + why + howToIgnore); }
+Status badTfConfig(const std::string &why) { return Status::badInput("TF_CONFIG " + why + howToIgnore()); }
 
 } // namespace
 
@@ -123,20 +126,20 @@ Result<std::optional<Launch>> readSageMaker(const Environment &environment) {
     return std::optional<Launch>();
   std::optional<std::vector<std::string>> hosts = textsOf(Json::parse(list, nullptr, /*allow_exceptions=*/false));
   if (!hosts)
-    return Status::badInput(std::string("SM_HOSTS is '") + list + "', which is no JSON list of hosts" + howToIgnore);
+    return Status::badInput(std::string("SM_HOSTS is '") + list + "', which is no JSON list of hosts" + howToIgnore());
   std::vector<std::string> sorted = *hosts;
   std::sort(sorted.begin(), sorted.end());
   if (auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    return Status::badInput("SM_HOSTS has '" + *twice + "' twice" + howToIgnore);
+    return Status::badInput("SM_HOSTS has '" + *twice + "' twice" + howToIgnore());
   if (!current && hosts->size() > 1)
     return Status::badInput(std::string("SM_HOSTS is '") + list + "', and SM_CURRENT_HOST does not tell which of them this host is" +
-                            howToIgnore);
+                            howToIgnore());
   if (!current)
     return std::optional<Launch>();
   auto own = std::find(hosts->begin(), hosts->end(), current);
   if (own == hosts->end())
     return Status::badInput(std::string("SM_CURRENT_HOST is '") + current + "', which is no host of SM_HOSTS, '" + list + "'" +
-                            howToIgnore);
+                            howToIgnore());
   Launch launch;
   launch.launcher = "SageMaker", launch.mpi = "tcp", launch.addressFrom = "SM_HOSTS", launch.run = "SageMaker";
   launch.process = static_cast<uint32_t>(own - hosts->begin()), launch.processes = static_cast<uint32_t>(hosts->size());

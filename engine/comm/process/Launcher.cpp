@@ -2,6 +2,7 @@
 #include "engine/comm/process/Launcher.h"
 
 #include "engine/comm/process/HostList.h"
+#include "engine/status/OptionNames.h"
 
 #include <charconv>
 #include <cstring>
@@ -53,6 +54,12 @@ std::optional<uint32_t> numberIn(const char *text) {
   return error == std::errc() && *end == 0 && *text ? std::optional(value) : std::nullopt;
 }
 
+/// Ends a message about a variable that is no port.
+std::string notAPort() {
+  return optionsAreMembers ? "', which is not a port: a trainer without 'job' ignores launchers' variables"
+                           : "', which is not a port: npar --alone ignores launchers' variables";
+}
+
 /// Reads a pair of variables; nothing if they are not both set.
 Result<std::optional<Launch>> read(const Environment &environment, const Variables &variables, std::string launcher, std::string mpi) {
   const char *process = environment(variables.process), *processes = environment(variables.processes);
@@ -61,8 +68,8 @@ Result<std::optional<Launch>> read(const Environment &environment, const Variabl
   std::optional<uint32_t> number = numberIn(process), count = numberIn(processes);
   if (!number || !count || *number >= *count)
     return Status::badInput(std::string(variables.process) + " is '" + process + "' and " + variables.processes + " is '" + processes +
-                            "', which is no process of a job of " + launcher +
-                            ": start npar with a launcher, or with --alone, which ignores these variables");
+                            "', which is no process of a job of " + launcher + ": start npar with a launcher, or " + wayToBeAlone() +
+                            ", which ignores these variables");
   Launch launch;
   launch.launcher = std::move(launcher), launch.mpi = std::move(mpi), launch.process = *number, launch.processes = *count;
   return std::optional<Launch>(std::move(launch));
@@ -86,8 +93,7 @@ Result<std::optional<Launch>> readTorchrun(const Environment &environment) {
   bool taken = !own && agent && std::strcmp(agent, "True") == 0;
   std::optional<uint16_t> number = portIn(own ? own : port, taken ? 1 : 0);
   if (!number)
-    return Status::badInput(std::string(own ? "NPAR_PORT" : "MASTER_PORT") + " is '" + (own ? own : port) +
-                            "', which is not a port: npar --alone ignores launchers' variables");
+    return Status::badInput(std::string(own ? "NPAR_PORT" : "MASTER_PORT") + " is '" + (own ? own : port) + notAPort());
   Launch &launch = **read;
   launch.address = address, launch.addressFrom = "MASTER_ADDR", launch.port = *number, launch.run = run ? run : "";
   return read;
@@ -98,7 +104,7 @@ Status twoLaunchers(const Launch &one, const Launch &other) {
     return launch.launcher + " (process " + std::to_string(launch.process) + " of " + std::to_string(launch.processes) + ")";
   };
   return Status::badInput("the environment has the variables of " + counted(one) + " and of " + counted(other) +
-                          ": start npar with one of them, or with --alone, which ignores both");
+                          ": start npar with one of them, or " + wayToBeAlone() + ", which ignores both");
 }
 
 /// The launch by TF_CONFIG or SM_HOSTS, which SageMaker sets together; nothing if neither lists hosts.
@@ -113,7 +119,7 @@ Result<std::optional<Launch>> readHostLists(const Environment &environment) {
     return launch;
   std::optional<uint16_t> number = portIn(port, 0);
   if (!number)
-    return Status::badInput(std::string("NPAR_PORT is '") + port + "', which is not a port: npar --alone ignores launchers' variables");
+    return Status::badInput(std::string("NPAR_PORT is '") + port + notAPort());
   launch->port = *number;
   return launch;
 }
@@ -133,7 +139,8 @@ Status refuseOthers(const Environment &environment) {
     return Status::badInput(
         std::string(other.name) + " has started " + counted + " processes (" + said +
         "), and its variables do not tell where process 0 is: set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in each "
-        "process, start npar with mpiexec or torchrun, or with --alone to run each process separately");
+        "process, start npar with mpiexec or torchrun, or " +
+        wayToBeAlone() + " to run each process separately");
   }
   return {};
 }
@@ -169,8 +176,8 @@ std::string whyIncomplete(const Environment &environment) {
     if (!missing.empty())
       return std::string(claim.variable) + " is " + value + ", so this is one of several processes, but " + missing +
              (missing.find(',') == std::string::npos ? " is" : " are") +
-             " not set: set what is missing in each process, start npar with torchrun or mpiexec, or with --alone to run this "
-             "process by itself";
+             " not set: set what is missing in each process, start npar with torchrun or mpiexec, or " + wayToBeAlone() +
+             " to run this process by itself";
   }
   return {};
 }

@@ -32,6 +32,7 @@ public:
   Result<std::vector<uint8_t>> broadcast(std::vector<uint8_t> bytes, double timeoutSeconds) override {
     return broadcasting.broadcast(std::move(bytes), timeoutSeconds);
   }
+  void abort(const Status &status) override { fail(status); }
   std::shared_ptr<Communicator> communicator(Backend &backend, FailureChannel &failures) override {
     return std::make_shared<ProcessCommunicator>(progress, frames, ++streams, backend, failures);
   }

@@ -29,6 +29,8 @@ public:
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;
   /// Sends the bytes of process 0 to all processes, in pieces and of any size.
   virtual Result<std::vector<uint8_t>> broadcast(std::vector<uint8_t> bytes, double timeoutSeconds) = 0;
+  /// Ends all present and later waits of this process, in gathers and broadcasts, with this error; the first error counts. Thread-safe.
+  virtual void abort(const Status &status) = 0;
   /// The communicator of this process's next session; the n-th sessions of all processes belong together. Ranks of this process meet in
   /// memory, others by messages. `failures` must outlive it: it sends and receives aborts.
   virtual std::shared_ptr<Communicator> communicator(Backend &backend, FailureChannel &failures) = 0;

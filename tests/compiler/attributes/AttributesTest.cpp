@@ -44,6 +44,7 @@ TEST_F(Attributes, AbsentIsAbsent) {
   EXPECT_TRUE(getStores(*module).empty());
   EXPECT_FALSE(getRecompute(*module));
   EXPECT_FALSE(getExpertBuffer(*module));
+  EXPECT_FALSE(getServers(*module));
   EXPECT_FALSE(getPrecision(*module));
   EXPECT_FALSE(getLimits(*module));
   EXPECT_FALSE(getPlace(*module));
@@ -106,6 +107,7 @@ TEST_F(Attributes, RecomputeAndLimitsAndPlaceAndBuffer) {
   setLimits(*module, {int64_t{1} << 40, std::nullopt, place(), nullptr});
   setPlace(*module, {{"pp", "dp"}, {"tp"}, place()});
   setExpertBuffer(*module, {1.5, place()});
+  setServers(*module, {builder.getStringAttr("dp"), place()});
   ModuleOp read = again();
   std::optional<RecomputeClause> recompute = getRecompute(read);
   ASSERT_TRUE(recompute);
@@ -126,6 +128,10 @@ TEST_F(Attributes, RecomputeAndLimitsAndPlaceAndBuffer) {
   ASSERT_TRUE(buffer);
   EXPECT_EQ(buffer->buffer, 1.5);
   EXPECT_EQ(buffer->loc, place());
+  std::optional<ServersClause> servers = getServers(read);
+  ASSERT_TRUE(servers);
+  EXPECT_EQ(servers->axis, "dp");
+  EXPECT_EQ(servers->loc, place());
 }
 
 TEST_F(Attributes, Precision) {

@@ -9,6 +9,7 @@ static void compileFails(npar_request request, const char *words) {
   FAILS(NPAR_USAGE, words, npar_compile(&request, &program, &error));
   FAILS(NPAR_USAGE, words, npar_verify(&request, NULL, &json, &error));
   FAILS(NPAR_USAGE, words, npar_simulate(&request, NULL, &json, &error));
+  FAILS(NPAR_USAGE, words, npar_simulate_draw(&request, NULL, NPAR_SVG, &json, &error));
   FAILS(NPAR_USAGE, words, npar_plan(&request, NULL, &json, &error));
   CHECK(!program && !json);
 }
@@ -23,6 +24,20 @@ static int nullText(void *user, npar_str name, npar_str *text) {
 static int untouchedText(void *user, npar_str name, npar_str *text) {
   (void)user, (void)text;
   return has(name, "mine");
+}
+
+static void simulating(void) {
+  npar_request request = requestOf(hello);
+  npar_simulate_options options = {0};
+  npar_buffer *json = NULL;
+  options.struct_size = sizeof options, options.slow_count = 1;
+  FAILS(NPAR_USAGE, "npar_simulate_options: slow is null", npar_simulate(&request, &options, &json, &error));
+  options.slow = &nothing;
+  FAILS(NPAR_USAGE, "npar_simulate_options: slow[0] is null", npar_simulate(&request, &options, &json, &error));
+  options.slow_count = 0, options.place = zeroed;
+  FAILS(NPAR_USAGE, "npar_simulate_options: place has a zero byte", npar_simulate(&request, &options, &json, &error));
+  FAILS(NPAR_USAGE, "picture", npar_simulate_draw(&request, NULL, NPAR_SVG, NULL, &error));
+  CHECK(!json);
 }
 
 static void requests(void) {
@@ -99,6 +114,7 @@ static void trainers(npar_program *program, npar_trainer *trainer) {
 
 int main(void) {
   requests();
+  simulating();
   npar_program *program = compiled();
   npar_trainer *trainer = trainerOf(program);
   trainers(program, trainer);

@@ -54,6 +54,19 @@ int main(void) {
   OK(npar_trainer_read(trainer, str("up.weight"), &wideInto, &error));
   CHECK(wide[255] == 255);
 
+  /* Several at once, all or none, and the steps done. */
+  npar_input both[2] = {{str("up.weight"), {wide, NPAR_F64, 2, shape, NULL}}, {str("nothing"), {wide, NPAR_F64, 2, shape, NULL}}};
+  wide[255] = 1;
+  FAILS(NPAR_BAD_INPUT, "nothing", npar_trainer_write_all(trainer, both, 2, 7, &error));
+  FAILS(NPAR_USAGE, "steps", npar_trainer_write_all(trainer, both, 1, -2, &error));
+  both[1].name = both[0].name;
+  FAILS(NPAR_USAGE, "twice", npar_trainer_write_all(trainer, both, 2, 7, &error));
+  OK(npar_trainer_read(trainer, str("up.weight"), &into, &error));
+  CHECK(((float *)copy)[255] == 255 && npar_trainer_steps(trainer) != 7);
+  OK(npar_trainer_write_all(trainer, both, 1, 7, &error));
+  OK(npar_trainer_read(trainer, str("up.weight"), &into, &error));
+  CHECK(((float *)copy)[255] == 1 && npar_trainer_steps(trainer) == 7);
+
   void *exported = NULL;
   OK(npar_trainer_to_dlpack(trainer, str("up.weight"), NPAR_EXPORT_COPY, 0, &exported, &error));
   npar_array again = {0};

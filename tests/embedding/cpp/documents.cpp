@@ -36,7 +36,8 @@ static void train(const npar::Program &program) {
   forward.kind = npar::Kind::Evaluation;
   npar::Trainer evaluator = trainer(good(npar::compile(forward)));
   std::vector<int32_t> tokens(16 * 8, 3), targets(16 * 8, 4);
-  good(evaluator.step({{"tokens", {tokens, {16, 8}}}, {"targets", {targets, {16, 8}}}}));
+  npar::StepResult evaluated = good(evaluator.step({{"tokens", {tokens, {16, 8}}}, {"targets", {targets, {16, 8}}}}));
+  CHECK(evaluated.loss > 1);
   write("eval@steps", good(evaluator.evaluated()).json);
   npar::GenerateOptions generation;
   generation.prompt = {1, 4, 7}, generation.count = 2;
@@ -64,8 +65,25 @@ int main() {
   npar::SimulateOptions simulated;
   simulated.jitter = 0.05, simulated.totalTokens = 1e9;
   write("simulate", good(npar::simulate(wanted, simulated)).json);
+  simulated.slow = {"rank=3:1.5"}, simulated.slowLinks = {"host:2"}, simulated.place = "tp, dp", simulated.devices = 4;
+  simulated.deviceMtbf = 5e4, simulated.checkpointSeconds = 30, simulated.restartSeconds = 600;
+  simulated.taskTimes = {1, 2, 1, 0.1}, simulated.rowsSent = {0.5, 0.25};
+  write("simulate@slow", good(npar::simulate(wanted, simulated)).json);
+  CHECK(good(npar::simulateDraw(wanted, simulated, npar::Format::Svg)).find("<svg") == 0);
+  CHECK(good(npar::simulateDraw(wanted, simulated, npar::Format::Json)).find("traceEvents") != std::string::npos);
+  CHECK(good(npar::simulateDraw(wanted, simulated, npar::Format::Html)).find("slowed") != std::string::npos);
   npar::PlanOptions planned;
   planned.budget = 8;
+  npar::Request found; // a plan compiles as it is: it has the text of the model, which is in memory
+  wanted.settings = {{"width", "32"}};
+  wanted.observer = [&](const npar::Event &event) {
+    if (event.candidate && event.candidate->refusal.empty())
+      found.text = event.candidate->plan;
+    return true;
+  };
   write("plan", good(npar::plan(wanted, planned)).json);
+  found.withoutKernels = true;
+  CHECK(found.text.find("width = 32") != std::string::npos);
+  good(npar::compile(found));
   return finish("documents");
 }

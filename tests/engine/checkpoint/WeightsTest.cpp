@@ -80,6 +80,16 @@ protected:
   std::string path;
 };
 
+// Other sessions may not be able to load what this one can.
+TEST_F(WeightsTest, nothingIsAppliedBeforeTheCallerAgrees) {
+  ASSERT_TRUE(saveWeights(*session, program->root(), path).ok());
+  std::unique_ptr<Session> other = make(2);
+  const std::string before = other->parameterHash();
+  auto refuse = [](const Result<Weights> &weights) { return weights.ok() ? Status::badInput("another session cannot") : weights.status(); };
+  EXPECT_EQ(loadWeights(*other, program->root(), path, {}, {}, refuse).status().message(), "another session cannot");
+  EXPECT_EQ(other->parameterHash(), before);
+}
+
 TEST_F(WeightsTest, savedWeightsComeBack) {
   ASSERT_TRUE(saveWeights(*session, program->root(), path).ok());
   std::unique_ptr<Session> other = make(2);

@@ -90,7 +90,7 @@ TEST(Deadlock, TheMessage) {
     if (std::string(family.name).find("172668") == std::string::npos)
       continue;
     EXPECT_EQ(findDeadlock(Packed(family.make(shape)->program).root()),
-              "2 steps wait for each other on ranks 0, 2 (and likewise on 1 more such set of ranks):\n"
+              "2 steps wait for each other on ranks 0, 2 (and also on 1 more such set of ranks):\n"
               "  rank 0 (dp = 0, pp = 0, cp = 0, tp = 0): task B0:0 step 0 \"recv grad\"\n"
               "    waits for task F0:1 step 3 \"send act\", which comes first in this rank's order of communication\n"
               "  its receiver, rank 2 (dp = 0, pp = 1, cp = 0, tp = 0): task F1:1 step 0 \"recv act\"\n"

@@ -160,9 +160,9 @@ TEST(BorrowedArrays, WrongInputsAreNamed) {
   EXPECT_EQ(refusal(shape, {{"x", good}, {"y", {values, ArrayType::I32, {6}, {1}}}}),
             "input 'y' takes i32 [batch 2, seq 3], and the array has 1 dimensions");
   EXPECT_EQ(refusal(shape, {{"x", good}, {"y", {floats, ArrayType::F32, {2, 3}, {3, 1}}}}),
-            "input 'y' takes integers, i32 [batch 2, seq 3], and the array has f32");
+            "input 'y' takes integers, i32 [batch 2, seq 3], and the array has f32: convert it to integers");
   EXPECT_EQ(sourceOf(good, "w", {3, 2}).status().message(), "'w' has the shape [3, 2], and the array [2, 3]");
-  EXPECT_EQ(sourceOf(good, "w", {2, 3}).status().message(), "'w' has floats, and the array i32");
+  EXPECT_EQ(sourceOf(good, "w", {2, 3}).status().message(), "'w' has floats, and the array i32: convert it to floats");
 }
 
 } // namespace

@@ -101,7 +101,7 @@ TEST_F(RunCheckpointsTest, SavesAnyStepNow) {
   ASSERT_TRUE(checkpoints.atEnd(0, /*sound=*/true).ok());
   EXPECT_FALSE(exists("step-0")); // a run that did nothing
   for (int time = 0; time < 2; ++time) {
-    Status saved = checkpoints.saveNow(0);
+    Status saved = checkpoints.saveNow(0, 0);
     ASSERT_TRUE(saved.ok()) << saved.message();
     EXPECT_EQ(checkpoints.newest(), folder + "/step-0");
   }

@@ -35,7 +35,7 @@ Status verify(const npar_request &request, const npar_verify_options &options, c
   wanted.anySize = options.any_size != 0;
   job::Processes alone;
   TRY(verify::VerifyReport report, verify::verifyPlan(wanted, alone, observer));
-  give(answer, "report", verify::jsonOf(report).dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+  giveReport(answer, verify::jsonOf(report));
   return {};
 }
 

@@ -3,10 +3,16 @@
 #include "tools/api/Texts.h"
 #include "tools/api/compiler/Functions.h"
 
+#include "engine/json/Json.h"
 #include "engine/status/OptionNames.h"
 #include "engine/status/Thrown.h"
 
 namespace npar::api {
+
+void giveReport(const Answer &answer, const OrderedJson &json) {
+  give(answer, "report", json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+}
+
 namespace {
 
 using engine::Status;
@@ -44,7 +50,10 @@ const CompilerTable table = {
     [](const npar_request &request, const npar_plan_options &options, const Answer &answer) {
       return fenced<plan, const npar_request &, const npar_plan_options &>(request, options, answer);
     },
-    [](const Answer &answer) { return fenced<library>(answer); }};
+    [](const Answer &answer) { return fenced<library>(answer); },
+    [](const npar_request &request, const npar_simulate_options &options, npar_format format, const Answer &answer) {
+      return fenced<draw, const npar_request &, const npar_simulate_options &, npar_format>(request, options, format, answer);
+    }};
 
 } // namespace
 } // namespace npar::api

@@ -19,7 +19,7 @@ Status library(const Answer &answer) {
   OrderedJson report = OrderedJson::object();
   for (const auto &[folder, its] : names)
     report[folder] = its;
-  give(answer, "report", report.dump());
+  giveReport(answer, report);
   return {};
 }
 

@@ -52,6 +52,12 @@ Arguments &Arguments::number(double value, const std::string &member, double lea
   return require(std::isfinite(value) && value >= least && value <= most, member, fmt::format("is {}: it must be {}", value, range));
 }
 
+Arguments &Arguments::numbers(const double *elements, size_t count, const std::string &member, double most) {
+  for (size_t i = 0; i < count; ++i)
+    number(elements[i], fmt::format("{}[{}]", member, i), 0, most);
+  return *this;
+}
+
 Result<npar_request> requestOf(const npar_request *given, const char *function) {
   TRY_STATUS(needs(given, function, "request"));
   TRY(npar_request request, optionsOf(given, "npar_request"));

@@ -33,6 +33,9 @@ public:
   /// A finite number.
   Arguments &number(double value, const std::string &member, double least = 0, double most = 1e300);
 
+  /// Numbers from 0 to `most`.
+  Arguments &numbers(const double *elements, size_t count, const std::string &member, double most);
+
   const engine::Status &status() const { return first; }
 
 private:

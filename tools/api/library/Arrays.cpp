@@ -6,9 +6,13 @@
 #include "tools/api/library/Trainer.h"
 
 #include "dsl/Suggestions.h"
+#include "engine/files/StreamHash.h"
 #include "engine/program/Elements.h"
 
+#include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -103,30 +107,97 @@ std::optional<Named> findResult(const npar_trainer &trainer, const std::string &
   return std::nullopt;
 }
 
-Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+Result<Named> findReadable(const npar_trainer &trainer, const std::string &name) {
+  std::optional<Named> result = findResult(trainer, name);
+  return result ? *result : find(trainer, name);
+}
+
+job::Call reading(const std::string &name) { return {"reads '" + name + "'"}; }
+
+/// The hash of all elements of a source: equal for arrays of equal values.
+Result<std::string> hashOfElements(const engine::ElementSource &source, uint64_t elements) {
+  constexpr uint64_t most = 1 << 16;
+  std::vector<uint8_t> bytes(std::min(most, elements) * program::sizeOf(source.type));
+  files::StreamHash hash;
+  for (uint64_t first = 0; first < elements; first += most) {
+    const uint64_t count = std::min(most, elements - first);
+    TRY_STATUS(source.read(first, count, bytes.data()));
+    hash.add(bytes.data(), count * program::sizeOf(source.type));
+  }
+  return hash.text();
+}
+
+/// Is the array right for the values of `name`?
+Status checkRead(const npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
   if (into.type != ArrayType::F32 && into.type != ArrayType::F64)
     return Status::usage(std::string("npar_trainer_read writes NPAR_F32 or NPAR_F64, and the array has ") + engine::wordOf(into.type));
-  if (std::optional<Named> result = findResult(trainer, name)) {
-    TRY_STATUS(engine::sourceOf(into, name, result->shape).status());
-    TRY(std::vector<double> values, trainer.session().readResult(name, 0, into.elements()));
-    engine::copyInto(into, 0, values.data(), values.size());
+  TRY(Named found, findReadable(trainer, name));
+  return engine::sourceOf(into, name, found.shape).status(); // the same shapes
+}
+
+/// Reads into an array that checkRead accepts, in a call that has begun.
+Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+  if (findResult(trainer, name)) {
+    Result<std::vector<double>> values = trainer.session().readResult(name, 0, into.elements());
+    TRY_STATUS(trainer.causeOf(values.status()));
+    engine::copyInto(into, 0, values->data(), values->size());
     return {};
   }
-  TRY(Named found, find(trainer, name));
-  TRY_STATUS(engine::sourceOf(into, name, found.shape).status()); // the same shapes
   uint64_t first = 0;
-  return trainer.session().visit(name, [&](const double *values, size_t count) {
+  return trainer.causeOf(trainer.session().visit(name, [&](const double *values, size_t count) {
     engine::copyInto(into, first, values, count);
     first += count;
-  });
+  }));
+}
+
+/// Arrays for parameters and states, which are right for these.
+struct Writing {
+  std::map<std::string, engine::ElementSource> sources; ///< by name
+  std::string hash;                                     ///< of names and elements; empty where this process is alone
+};
+
+Result<Writing> writing(const npar_trainer &trainer, const npar_input *arrays, size_t count, const char *function) {
+  Writing made;
+  std::map<std::string, std::string> lines; // in the same order in all processes
+  for (size_t i = 0; i < count; ++i) {
+    TRY_STATUS(Arguments(function).filled(arrays[i].name, "arrays[" + std::to_string(i) + "].name").status());
+    const std::string name = textOf(arrays[i].name);
+    TRY(BorrowedArray array, borrowedOf(arrays[i].array, "'" + name + "'"));
+    TRY(Named found, find(trainer, name));
+    TRY(engine::ElementSource source, engine::sourceOf(array, name, found.shape));
+    if (trainer.isShared()) {
+      TRY(std::string elements, hashOfElements(source, array.elements()));
+      lines[name] = name + '\n' + elements + '\n';
+    }
+    if (!made.sources.emplace(name, std::move(source)).second)
+      return Status::usage(std::string(function) + ": '" + name + "' is given twice");
+  }
+  files::StreamHash hash;
+  for (const auto &[name, line] : lines)
+    hash.add(line.data(), line.size());
+  if (trainer.isShared())
+    made.hash = hash.text();
+  return made;
+}
+
+/// Writes all of them, unless one was refused in any process. `doing` and `given` are those of job::Call.
+Status write(npar_trainer &trainer, std::string doing, std::string given, const Result<Writing> &checked) {
+  job::Call call{
+      std::move(doing), {}, checked.ok() ? checked->hash : "", std::move(given), "every process must pass whole and equal arrays"};
+  TRY_STATUS(trainer.begin(std::move(call), checked.status()));
+  for (const auto &[name, source] : checked->sources) {
+    const Status written = trainer.session().writeFrom(name, source);
+    if (!written.ok() && trainer.isShared()) // other processes have written it
+      trainer.session().abandon(written);
+    TRY_STATUS(written);
+  }
+  return {};
 }
 
 /// A gathered copy as a tensor.
 Result<void *> copied(npar_trainer &trainer, const std::string &name) {
-  std::optional<Named> found = findResult(trainer, name);
-  if (!found) {
-    TRY(found, find(trainer, name));
-  }
+  Result<Named> found = findReadable(trainer, name);
+  TRY_STATUS(trainer.begin(reading(name), found.status()));
   std::unique_ptr<DlPackCopy> copy = dlPackCopy(program::isWide(found->type), found->shape);
   TRY_STATUS(read(trainer, name, copy->array));
   return dlPackOf(std::move(copy));
@@ -196,22 +267,46 @@ npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_p
 
 npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_read", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_read").filled(name, "name").status());
-    TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
-    TRY(BorrowedArray array, api::borrowedOf(*into, "'" + api::textOf(name) + "'"));
-    return api::read(own, api::textOf(name), array);
+    const std::string text = api::textOf(name);
+    auto checked = [&]() -> Result<BorrowedArray> {
+      TRY_STATUS(api::Arguments("npar_trainer_read").filled(name, "name").status());
+      TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
+      TRY(BorrowedArray array, api::borrowedOf(*into, "'" + text + "'"));
+      TRY_STATUS(api::checkRead(own, text, array));
+      return array;
+    };
+    Result<BorrowedArray> array = checked();
+    TRY_STATUS(own.begin(api::reading(text), array.status()));
+    return api::read(own, text, *array);
   });
 }
 
 npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
-    TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
-    TRY(BorrowedArray array, api::borrowedOf(*from, "'" + api::textOf(name) + "'"));
     const std::string text = api::textOf(name);
-    TRY(api::Named found, api::find(own, text));
-    TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
-    return own.session().writeFrom(text, source);
+    auto checked = [&]() -> Result<api::Writing> {
+      TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
+      TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
+      const npar_input one = {name, *from};
+      return api::writing(own, &one, 1, "npar_trainer_write");
+    };
+    return api::write(own, "writes '" + text + "'", "the array for '" + text + "'", checked());
+  });
+}
+
+npar_code npar_trainer_write_all(npar_trainer *trainer, const npar_input *arrays, size_t count, int64_t steps, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_write_all", error, [&](npar_trainer &own) -> Status {
+    auto checked = [&]() -> Result<api::Writing> {
+      TRY_STATUS(api::Arguments("npar_trainer_write_all").array(arrays, count, "arrays").whole(steps, "steps", -1).status());
+      return api::writing(own, arrays, count, "npar_trainer_write_all");
+    };
+    std::string doing = fmt::format("writes {} array{}", count, count == 1 ? "" : "s");
+    if (steps >= 0)
+      doing += fmt::format(", and continues after {} steps", steps);
+    TRY_STATUS(api::write(own, doing, "the names and arrays", checked()));
+    if (steps >= 0)
+      own.done = steps;
+    return {};
   });
 }
 

@@ -11,23 +11,36 @@ using npar::engine::Status;
 
 namespace npar::api {
 
+/// The driver's limit for hosts, and for devices of a host.
+constexpr int64_t mostHosts = int64_t{1} << 20;
+
 static Status check(const npar_verify_options &options) {
   return Arguments("npar_verify_options").whole(options.threads, "threads", 0, mostThreads).status();
 }
 
 static Status check(const npar_simulate_options &options) {
   return Arguments("npar_simulate_options")
-      .whole(options.hosts, "hosts")
+      .whole(options.hosts, "hosts", 0, mostHosts)
       .number(options.jitter, "jitter", 0, 10)
       .whole(options.jitter_samples, "jitter_samples", 0, 1000000)
       .number(options.total_tokens, "total_tokens")
+      .texts(options.slow, options.slow_count, "slow")
+      .texts(options.slow_links, options.slow_link_count, "slow_links")
+      .number(options.device_mtbf, "device_mtbf", 0, 1e12)
+      .number(options.host_mtbf, "host_mtbf", 0, 1e12)
+      .number(options.checkpoint_seconds, "checkpoint_seconds")
+      .number(options.restart_seconds, "restart_seconds")
+      .whole(options.devices, "devices", 0, mostHosts)
+      .text(options.place, "place")
+      .numbers(options.task_times, options.task_times ? 4 : 0, "task_times", 1e9)
+      .numbers(options.rows_sent, options.rows_sent ? 2 : 0, "rows_sent", 1)
       .status();
 }
 
 static Status check(const npar_plan_options &options) {
   return Arguments("npar_plan_options")
       .whole(options.jobs, "jobs", 0, mostThreads)
-      .whole(options.hosts, "hosts")
+      .whole(options.hosts, "hosts", 0, mostHosts)
       .whole(options.batch, "batch")
       .number(options.budget, "budget")
       .text(options.goal, "goal")
@@ -66,6 +79,26 @@ npar_code npar_verify(const npar_request *request, const npar_verify_options *op
 
 npar_code npar_simulate(const npar_request *request, const npar_simulate_options *options, npar_buffer **json, npar_error **error) {
   return api::reported(request, options, "npar_simulate", &api::CompilerTable::simulate, json, error);
+}
+
+npar_code npar_simulate_draw(const npar_request *request, const npar_simulate_options *options, npar_format format, npar_buffer **picture,
+                             npar_error **error) {
+  return api::fenced(error, [&]() -> Status {
+    TRY(npar_request given, api::requestOf(request, "npar_simulate_draw"));
+    TRY_STATUS(api::needs(picture, "npar_simulate_draw", "picture"));
+    TRY(npar_simulate_options chosen, api::optionsOf(options, "npar_simulate_options"));
+    TRY_STATUS(api::check(chosen));
+    if (format != NPAR_SVG && format != NPAR_JSON && format != NPAR_HTML)
+      return Status::usage("npar_simulate_draw: format is " + std::to_string(format) + ": NPAR_SVG, NPAR_JSON or NPAR_HTML");
+    TRY(const api::CompilerTable *compiler, api::compilerLibrary());
+    api::KeptRequest kept(given);
+    api::CompilerAnswer answer;
+    compiler->draw(kept.recording(), chosen, format, answer.receiver());
+    TRY_STATUS(kept.imported());
+    TRY_STATUS(answer.status);
+    api::give(picture, answer.parts["picture"]);
+    return {};
+  });
 }
 
 npar_code npar_library(npar_buffer **json, npar_error **error) {

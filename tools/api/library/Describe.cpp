@@ -89,11 +89,11 @@ OrderedJson stagesOf(const program::Program &program, uint32_t variable) {
   return OrderedJson(stages);
 }
 
-/// The names of a parameter's optimizer states.
-OrderedJson statesOf(const program::Program &program, uint32_t parameter) {
+/// The names of a parameter's optimizer states; of -1 those of the training as a whole, such as the loss scale of fp16.
+OrderedJson statesOf(const program::Program &program, int32_t parameter) {
   OrderedJson names = OrderedJson::array();
   for (const program::Variable *variable : *program.variables())
-    if (variable->kind() == program::VariableKind::State && variable->of() == static_cast<int32_t>(parameter))
+    if (variable->kind() == program::VariableKind::State && variable->of() == parameter)
       names.push_back(variable->name()->str());
   return names;
 }
@@ -108,12 +108,13 @@ OrderedJson parametersOf(const program::Program &program) {
                           {"dtype", program::wordOf(variable.type())},
                           {"axes", namesOf(variable.axes())},
                           {"shape", sizesOf(variable.shape())},
+                          {"stored_shape", sizesOf(variable.stored())},
                           {"frozen", variable.frozen() || program::isModelState(variable)},
                           {"split_by", splitBy(program, i)},
                           {"stages", stagesOf(program, i)},
-                          {"states", statesOf(program, i)}});
+                          {"states", statesOf(program, static_cast<int32_t>(i))}});
   }
-  return {{"parameters", parameters}};
+  return {{"parameters", parameters}, {"states", statesOf(program, -1)}};
 }
 
 OrderedJson meshOf(const program::Program &program) {

@@ -127,9 +127,12 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
       return Status::badInput("token " + std::to_string(token) + " of the prompt is not one of the model's " +
                               std::to_string(shape.classes));
   int64_t length = programs.whole ? shape.positions : programs.length, needed = static_cast<int64_t>(prompt.size()) + given.count - 1;
-  if (needed > length)
+  if (needed > length) {
+    const int64_t most = length - static_cast<int64_t>(prompt.size()) + 1;
     return Status::badInput(std::to_string(given.count) + " tokens after a prompt of " + std::to_string(prompt.size()) +
-                            " need a sequence of " + std::to_string(needed) + ", but the model's length is " + std::to_string(length));
+                            " need a sequence of " + std::to_string(needed) + ", but the model's length is " + std::to_string(length) +
+                            ": shorten the prompt" + (most > 0 ? ", or set count to at most " + std::to_string(most) : ""));
+  }
 
   training::Generator generator = programs.whole ? training::Generator(sessions.parts.front(), {prompt})
                                                  : training::Generator(sessions.parts, programs.length, {prompt});
@@ -184,7 +187,7 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
 extern "C" npar_code npar_trainer_generate(npar_trainer *trainer, const npar_generate_options *options, npar_buffer **json,
                                            npar_error **error) {
   return withTrainer(trainer, "npar_trainer_generate", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(own.checkAlone("npar_trainer_generate"));
+    TRY_STATUS(own.checkAlone("npar_trainer_generate", "save its weights, and generate with a trainer that has all ranks"));
     TRY(npar_generate_options given, api::optionsOf(options, "npar_generate_options"));
     TRY_STATUS(api::needs(json, "npar_trainer_generate", "json"));
     return api::generate(own, given, json);

@@ -165,7 +165,7 @@ Status check(const npar_run_options &given) {
 }
 
 Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **result) {
-  TRY_STATUS(trainer.checkAlone("npar_trainer_run"));
+  TRY_STATUS(trainer.checkAlone("npar_trainer_run", "train on batches instead of files, or on files with `npar launch`"));
   const program::Program &root = trainer.root();
   if (root.kind() != program::ProgramKind::Training)
     return Status::usage("npar_trainer_run: the trainer's program was not compiled for training");
@@ -234,7 +234,7 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
 }
 
 Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_buffer **result) {
-  TRY_STATUS(trainer.checkAlone("npar_trainer_evaluate"));
+  TRY_STATUS(trainer.checkAlone("npar_trainer_evaluate", "evaluate batches instead of files, or files with `npar launch`"));
   TRY(engine::GivenData data, dataOf("npar_evaluate_options", "data", given.data, given.data_count, given.tokens));
   TRY_STATUS(data.check());
   training::RunClock clock(trainer.done);

@@ -219,9 +219,13 @@ private:
   }
 
   void readStores() {
-    const dsl::Store *first = nullptr;
+    const dsl::Store *first = nullptr, *second = nullptr;
     for (const dsl::Store &store : plan.stores) {
       std::vector<std::string> mesh = real(store.mesh);
+      if (store.what == dsl::StoreKind::Secondary) {
+        second = &store;
+        continue;
+      }
       if (mesh.empty())
         continue;
       if (first && mesh != real(first->mesh))
@@ -248,7 +252,19 @@ private:
     } else {
       result.dp *= result.replicas, result.replicas = 1;
     }
+    if (first && second && real(second->mesh) != real(first->mesh))
+      readSecond(*second);
     target.checkStores(plan, first, result, refusals);
+  }
+
+  /// The second share of parameters, of a plan whose first one is over all ranks of data parallelism.
+  void readSecond(const dsl::Store &store) {
+    if (!target.sharesParametersTwice())
+      error(store.location, fmt::format("{} has one set of shares of the parameters", name));
+    else if (outer.empty() || result.replicas > 1 || real(store.mesh) != std::vector<std::string>{dp})
+      error(store.location, fmt::format("{}'s second shares are over neighboring ranks of data parallelism", name),
+            "write `batch -> node, dp`, and `secondary -> dp`");
+    result.secondaryRanks = sizeOf(dp);
   }
 
   void readTypes() {

@@ -53,6 +53,10 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
   if (run.reduceType() != (isAutocast ? "f32" : run.precision)) // which it has by default
     json["communication_data_type"] = run.reduceType() == "f32" ? "fp32" : run.reduceType() == "bf16" ? "bfp16" : "fp16";
   json["zero_optimization"] = {{"stage", run.zero}};
+  if (run.replicas > 1)
+    json["zero_optimization"]["mics_shard_size"] = run.dp;
+  if (run.secondaryGroups() > 1)
+    json["zero_optimization"]["zero_hpz_partition_size"] = run.secondaryRanks;
   bool overlaps = run.zero == 2 || (run.zero == 1 && run.bucketBytes > 0); // as npar's plan does; in ZeRO 3 it is the default
   if (overlaps && !run.writesOwnPlan())
     json["zero_optimization"]["overlap_comm"] = true;
@@ -118,9 +122,10 @@ public:
   void checkContext(const dsl::Rule &rule, const dsl::Model &, const ForeignRun &, Refusals &refusals) const override {
     refusals.error(rule.location, "DeepSpeed's settings have no context parallelism with keys and values that are gathered or go round");
   }
+  bool sharesParametersTwice() const override { return true; }
   void checkStores(const dsl::Plan &, const dsl::Store *first, const ForeignRun &run, Refusals &refusals) const override {
-    if (first && run.replicas > 1)
-      refusals.error(first->location, "DeepSpeed's shares are over all ranks of data parallelism");
+    if (first && run.replicas > 1 && run.zero < 3)
+      refusals.error(first->location, "without parameters in shares, DeepSpeed's shares are over all ranks of data parallelism");
     if (first && run.pp > 1 && run.zero >= 2)
       refusals.error(first->location, "DeepSpeed refuses gradients or parameters in shares in a pipeline");
   }

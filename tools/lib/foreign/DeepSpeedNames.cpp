@@ -70,7 +70,7 @@ const NameTable &deepSpeedNames() {
        "zero_optimization.zenflow.select_interval=auto zero_optimization.zenflow.select_strategy=auto "
        "zero_optimization.zenflow.steps_per_epoch zero_optimization.zenflow.topk_ratio=0.1 "
        "zero_optimization.zenflow.update_interval=auto"},
-      {Part::Plan, "shares have one type of 16 or 32 bits, and parameters have one set of shares",
+      {Part::Plan, "shares are gathered and reduced in 16 or 32 bits, by all ranks at once",
        "zero_optimization.mics_hierarchical_params_gather zero_optimization.zero_quantized_gradients "
        "zero_optimization.zero_quantized_nontrainable_weights zero_optimization.zero_quantized_weights"},
       {Part::Plan, "the optimizer's state is f32",

@@ -117,6 +117,24 @@ void readReduction(Reading &in, const std::string &section) {
     in.leave(overlap, "gradients are reduced while the backward pass continues");
 }
 
+/// Reads the groups of ranks that have shares of all state (MiCS), or of a second copy of the parameters (hpZ).
+void readGroups(Reading &in, const std::string &section) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *group = in.find(section + "mics_shard_size"), *second = in.find(section + "zero_hpz_partition_size");
+  bool isMics = group && group->value != "-1" && in.whole(group, 0, 0) > 0, isHpz = second && in.whole(second, 1, 0) > 1;
+  for (auto [entry, isOn] : {std::pair(group, isMics), {second, isHpz}})
+    if (isOn && run.zero < 3)
+      in.leave(entry, "DeepSpeed has groups of ranks in ZeRO 3 alone");
+  if (run.zero < 3)
+    return;
+  if (isMics)
+    run.groupRanks = in.whole(group, 0), in.place("group", group);
+  if (isMics && isHpz)
+    in.leave(second, "a group of mics_shard_size ranks has all parameters");
+  else if (isHpz)
+    run.secondaryRanks = in.whole(second, 1), in.place("secondary", second);
+}
+
 /// Reads which state is in shares, and how it is moved.
 void readZero(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
@@ -138,11 +156,7 @@ void readZero(Reading &in, const std::string &prefix) {
   }
   run.gradientsPerStep = run.zero <= 1;
   readReduction(in, section);
-  if (const ForeignEntry *shards = in.find(section + "mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
-    in.leave(shards, "MiCS stores all state in shares over groups of ranks, and once in each group; here shares are over all ranks of dp");
-  if (const ForeignEntry *shards = in.find(section + "zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
-    in.leave(shards,
-             "hpZ stores a second copy of the parameters in shares over the ranks of a host; here parameters are stored once, over dp");
+  readGroups(in, section);
   for (const char *what : {"offload_optimizer", "offload_param"}) {
     const ForeignEntry *device = given(std::string(what) + ".device");
     if (device && device->value != "none")

@@ -109,6 +109,8 @@ public:
   virtual bool numbersDpOutside() const;
   /// Tells whether data-parallel ranks can share experts.
   virtual bool sharesExperts() const { return false; }
+  /// Tells whether there can be a second set of shares of the parameters, for the backward pass.
+  virtual bool sharesParametersTwice() const { return false; }
   /// Tells whether all ranks of context parallelism can be among those that share experts.
   virtual bool sharesExpertsOverContext() const { return false; }
 

@@ -51,6 +51,12 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
                                   run.expertsOverContext ? "ranks of data and context parallelism" : "data-parallel ranks"));
   if (run.zero == 0) // nothing is sharded, so all ranks of dp are replicas
     run.dp *= run.replicas, run.replicas = 1;
+  for (auto [place, ranks] : {std::pair("group", run.groupRanks), {"secondary", run.secondaryRanks}})
+    if (ranks > 0 && run.dp % ranks != 0)
+      diagnostics.error(dsl::Code::F2, run.placeOf(place),
+                        fmt::format("groups of {} do not divide the {} data-parallel ranks", ranks, run.dp));
+    else if (ranks > 0 && run.groupRanks > 0)
+      run.replicas *= run.dp / ranks, run.dp = ranks;
 }
 
 void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {

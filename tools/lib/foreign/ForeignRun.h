@@ -52,6 +52,8 @@ struct ForeignRun {
   int64_t hosts = 0;            ///< hosts with as many of the ranks each; 0: not in the file, the ranks fill one host after the other
   int64_t length = 0;           ///< tokens per sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
+  int64_t groupRanks = 0;       ///< as the file gives them, the dp that shard one replica; 0: all that there are
+  int64_t secondaryRanks = 0;   ///< those of the dp that share a second copy of the parameters; 0: there is none
   int64_t tp = 1, pp = 1, cp = 1;
   int64_t ep = 1;                  ///< ranks that share the experts, among the dp
   bool expertsOverContext = false; ///< all ranks of cp share them, too
@@ -85,6 +87,8 @@ struct ForeignRun {
   int64_t immaterial = 0;           ///< number of settings that do not affect time or memory
   int64_t understood = 0;
 
+  /// The groups of the dp that each have a second copy of the parameters, where a group is not all of them; else 1.
+  int64_t secondaryGroups() const { return zero >= 3 && secondaryRanks > 0 ? dp / secondaryRanks : 1; }
   /// All ranks that share the experts.
   int64_t expertRanks() const { return ep * (expertsOverContext ? cp : 1); }
   /// The type that gradients are stored in, and the one in which ranks add them up.

@@ -55,7 +55,8 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
                   : run.chunks > 1            ? fmt::format("{}, {} chunks", run.schedule, run.chunks)
                                               : run.schedule);
   row("recomputed", recomputedText(run));
-  row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
+  row("ZeRO", fmt::format("{} ({} in shares{})", run.zero, storedBy(run.zero),
+                          run.secondaryGroups() > 1 ? fmt::format("; parameters again in groups of {} ranks", run.secondaryRanks) : ""));
   row("sequence parallelism", run.sequenceParallel ? "yes" : "no");
   row("precision", run.precision + (run.gradients.empty() || run.precision == "f32" ? "" : ", gradients " + run.gradients) +
                        (run.reduce.empty() || run.precision == "f32" ? "" : ", sums " + run.reduce));

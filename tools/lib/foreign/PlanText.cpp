@@ -20,12 +20,13 @@ std::string valueText(const std::string &value) {
 /// Mesh axes in the order in which the programs number their ranks, outermost first: ranks of one tp group are adjacent.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
+  const int64_t nodes = run.replicas * run.secondaryGroups(), dp = run.dp / run.secondaryGroups();
   for (const auto &[name, size] :
-       {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp / run.ep}, {"ep", run.ep}, {"cp", run.cp}, {"tp", run.tp}})
+       {std::pair("pp", run.pp), {"node", nodes}, {"dp", dp / run.ep}, {"ep", run.ep}, {"cp", run.cp}, {"tp", run.tp}})
     if (size > 1)
       mesh.emplace_back(name, size);
   if (run.dpOutside && run.pp > 1)
-    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > run.ep) + (run.ep > 1));
+    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (nodes > 1) + (dp > run.ep) + (run.ep > 1));
   if (!run.order.empty()) {
     auto rank = [&](const std::pair<std::string, int64_t> &axis) {
       return run.order.find(axis.first == "pp" ? 'P' : axis.first == "tp" || axis.first == "cp" ? 'T' : 'D');
@@ -40,7 +41,9 @@ std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
 /// The mesh axes of the ranks with other samples, without replicas of shares.
 std::vector<std::string> dataAxes(const ForeignRun &run) {
   std::vector<std::string> axes;
-  if (run.dp > run.ep)
+  if (run.secondaryGroups() > 1)
+    axes.push_back("node");
+  if (run.dp / run.secondaryGroups() > run.ep)
     axes.push_back("dp");
   if (run.ep > 1)
     axes.push_back("ep");
@@ -58,6 +61,8 @@ std::string storeLines(const ForeignRun &run) {
     text += fmt::format("        gradients  -> {}{}\n", axes, run.gradientsPerStep ? " per step" : "");
   if (run.zero >= 3)
     text += fmt::format("        parameters -> {}\n", axes);
+  if (run.secondaryGroups() > 1)
+    text += "        secondary  -> dp\n";
   return text + "    }\n";
 }
 

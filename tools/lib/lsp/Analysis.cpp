@@ -3,6 +3,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/import/KnownSchedules.h"
+#include "dsl/Families.h"
 #include "dsl/machine/ReadMachine.h"
 #include "dsl/parse/Parse.h"
 #include "tools/lib/lsp/OpenTexts.h"
@@ -81,6 +82,16 @@ std::shared_ptr<Elaborated> checkedMachines(const AnalysisRequest &request, cons
       for (const dsl::ast::Machine &each : tree->machines)
         dsl::readMachine(each, request.path, request.search, *result->sources, diagnostics);
   }
+  result->diagnostics = diagnostics.all();
+  return result;
+}
+
+/// A text without a model to elaborate, such as one of layers: its imports are read.
+std::shared_ptr<Elaborated> checkedImports(const AnalysisRequest &request, const dsl::TextsPointer &texts) {
+  auto result = std::make_shared<Elaborated>();
+  result->sources = std::make_shared<dsl::Sources>(texts);
+  dsl::Diagnostics diagnostics(*result->sources);
+  dsl::familiesOf(optionsFor(request, {}, texts), *result->sources, diagnostics);
   result->diagnostics = diagnostics.all();
   return result;
 }
@@ -177,6 +188,8 @@ void analyse(const AnalysisRequest &request, const std::function<bool()> &stops,
     };
     if (request.onlyMachine)
       analysis.choices.push_back(checkedMachines(request, texts));
+    else if (request.choices.empty())
+      analysis.choices.push_back(checkedImports(request, texts));
     for (const Choice &choice : request.choices) {
       if (stops())
         return;

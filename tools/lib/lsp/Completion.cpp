@@ -5,6 +5,7 @@
 #include "dsl/Vocabulary.h"
 #include "engine/program/Elements.h"
 #include "tools/lib/lsp/Meaning.h"
+#include "tools/lib/lsp/WrittenNames.h"
 
 #include <algorithm>
 #include <set>
@@ -15,6 +16,10 @@ namespace {
 const std::vector<std::string> modelWords = {"axis", "input", "param", "state",  "update", "log",     "repeat",
                                              "if",   "under", "loss",  "metric", "output", "require", "checkpoint"};
 const std::vector<std::string> layerWords = {"axis", "param", "state", "if", "under", "require", "forward"};
+const std::vector<std::string> optimizerWords = {"state", "require", "update"};
+const std::vector<std::string> familyWords = {"class", "take", "must", "skip"};
+const std::vector<std::string> dataWords = {"stream",   "file",       "idx",  "images",   "text",     "split",
+                                            "shuffled", "sequential", "last", "pictures", "training", "evaluation"};
 const std::vector<std::string> forwardWords = {"update", "log", "if", "require", "return"};
 
 class Completer {
@@ -64,7 +69,7 @@ public:
     else if (around && around->keyword == "train")
       inTrain();
     else
-      names();
+      inOther();
     return result;
   }
 
@@ -128,15 +133,14 @@ private:
         add(symbol.name, kindOf(symbol.kind), symbol.layer.empty() ? wordOf(symbol.kind) : symbol.layer);
   }
 
-  /// Names in scope of the declaration around the place. A text that never was without errors has the names that are written before it.
+  /// Adds the names in scope of the declaration around the place, from the last good index and from the text before the place.
   void addOwn(const std::set<SymbolKind> &kinds) {
     if (int own = declaration(); own >= 0)
       addSymbols(*index, own, kinds);
-    else if (kinds.empty() && around)
-      for (size_t i = scan.before(around->whole.begin + 1); i < token; ++i)
-        if (scan.tokens()[i].kind == TokenKind::Word && i > 0 && scan.textOf(i - 1) != "import" && i + 1 < scan.tokens().size() &&
-            scan.textOf(i + 1) == "=")
-          add(std::string(scan.textOf(i)), CompletionKind::Value);
+    if (around)
+      for (const WrittenName &one : writtenNames(now->bytes(), scan, *around, result.word.begin))
+        if (kinds.empty() || kinds.count(one.kind) > 0)
+          add(one.name, kindOf(one.kind), wordOf(one.kind));
   }
 
   void topLevel() {
@@ -157,12 +161,14 @@ private:
   }
 
   void addLayers() {
-    for (const auto &[seenPath, text] : workspace.reach(path))
+    for (const auto &[seenPath, text] : workspace.reach(path)) {
+      Scan whole(text->text->bytes());
       for (size_t i = 0; i < text->symbols.size(); ++i)
         if (text->symbols[i].kind == SymbolKind::Layer) {
           Place layer{seenPath, text, static_cast<int>(i)};
-          add(layer->name, CompletionKind::Layer, signatureOf(layer), commentOf(layer));
+          add(layer->name, CompletionKind::Layer, signatureOf(layer, whole), commentOf(layer, whole));
         }
+    }
     for (const auto &[name, text] : workspace.importableLayers())
       add(name, CompletionKind::Layer, "import \"" + text + '"', "", text);
   }
@@ -175,15 +181,22 @@ private:
   }
 
   void members() {
-    std::string object = word(2);
-    if (!index || object.empty())
-      return;
-    int own = declaration();
-    int symbol = own >= 0 ? index->findIn(own, object) : -1;
-    if (symbol < 0)
-      return;
-    if (Place layer = workspace.find(path, SymbolKind::Layer, index->symbols[static_cast<size_t>(symbol)].layer))
+    if (Place layer = workspace.find(path, SymbolKind::Layer, layerOf(word(2))))
       addSymbols(*layer.index, layer.symbol, {SymbolKind::Parameter, SymbolKind::State, SymbolKind::Instance, SymbolKind::Constant});
+  }
+
+  /// The layer whose call has this name, by the last good index, or as it is written before the place: `name = Layer(`. Empty: none.
+  std::string layerOf(const std::string &name) const {
+    const int own = declaration(), symbol = own >= 0 ? index->findIn(own, name) : -1;
+    if (symbol >= 0)
+      return index->symbols[static_cast<size_t>(symbol)].layer;
+    for (size_t i = token; i-- > 3;)
+      if (scan.textOf(i) == "(" && scan.textOf(i - 2) == "=") {
+        const bool hasPath = i > 5 && scan.textOf(i - 4) == "as"; // `name as "path" = Layer(`
+        if (scan.textOf(hasPath ? i - 5 : i - 3) == name)
+          return std::string(scan.textOf(i - 1));
+      }
+    return "";
   }
 
   /// True if the place begins a statement or an item.
@@ -224,6 +237,8 @@ private:
     std::string first = firstOfStatement();
     if (open.back().bracket == '[' || word(2) == "over" || word(2) == "along" || word(2) == "keys" || word(1) == "axis" || first == "axis")
       addOwn({SymbolKind::Axis});
+    if (word(1) == ":" && first == "input")
+      return addTypes();
     if (open.back().bracket == '[' && (first == "param" || first == "input" || first == "state"))
       return;
     if (beginsStatement())
@@ -258,9 +273,23 @@ private:
         add(name, CompletionKind::Function, "learning rate");
   }
 
+  /// Completes in an optimizer, a configuration, a family, a data block or a machine.
+  void inOther() {
+    const std::string keyword = around ? around->keyword : "";
+    if (open.back().bracket == '{' && beginsStatement())
+      addWords(keyword == "optimizer" ? optimizerWords
+               : keyword == "family"  ? familyWords
+               : keyword == "data"    ? dataWords
+                                      : std::vector<std::string>());
+    if (keyword == "config" || keyword == "family" || keyword == "data")
+      if (Place model = workspace.find(path, SymbolKind::Model, around->of))
+        addSymbols(*model.index, model.symbol, {keyword == "data" ? SymbolKind::Input : SymbolKind::Constant});
+    names();
+  }
+
   std::string optimizerSignature(const std::string &name) {
     Place found = workspace.find(path, SymbolKind::Optimizer, name);
-    return found ? signatureOf(found) : "";
+    return found ? signatureOf(found, Scan(found.index->text->bytes())) : "";
   }
 
   void inPlan() {
@@ -311,7 +340,7 @@ private:
       return addOwn({SymbolKind::Constant});
     if (!right) {
       if (store)
-        return addWords({"parameters", "gradients", "optimizer"});
+        return addWords({"parameters", "gradients", "optimizer", "secondary"});
       return addModelAxes();
     }
     if (before == "->" || before == ",") {
@@ -334,6 +363,7 @@ private:
           if (text->symbols[i].kind == SymbolKind::Model)
             addSymbols(*text, static_cast<int>(i), kinds);
     }
+    add("batch", CompletionKind::Axis, "the samples of a step");
     add("blocks", CompletionKind::Axis, "all repeated blocks");
     add("pad", CompletionKind::Keyword);
   }

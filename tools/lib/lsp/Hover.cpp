@@ -2,8 +2,7 @@
 #include "tools/lib/lsp/Hover.h"
 
 #include "dsl/Vocabulary.h"
-#include "engine/readable/HumanUnits.h"
-#include "engine/show/ParameterBytes.h"
+#include "tools/lib/lsp/ChoiceText.h"
 #include "tools/lib/lsp/Meaning.h"
 #include "tools/lib/lsp/ScheduleHover.h"
 
@@ -15,11 +14,7 @@
 namespace npar::lsp {
 namespace {
 
-using readable::humanBytes;
-
 constexpr size_t mostLines = 8; // of a list
-
-std::string bytesText(uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); }
 
 std::string codeBlock(const std::string &text, const char *language = "npar") { return fmt::format("```{}\n{}\n```\n", language, text); }
 
@@ -37,28 +32,15 @@ std::string lineText(const TextIndex &index, size_t offset) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-std::string typeText(const dsl::TensorType &type) {
-  return fmt::format("{}[{}]", type.truth ? "bool" : program::rowOf(type.element).word, fmt::join(type.axes, ", "));
-}
-
-/// "batch 8, seq 32"
-std::string sizesText(const dsl::Program &program, const std::vector<std::string> &axes) {
-  std::string text;
-  for (const std::string &name : axes)
-    for (const dsl::Axis &axis : program.model.axes)
-      if (axis.name == name)
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, axis.size);
-  return text;
-}
-
 class Composer {
 public:
   Composer(Workspace &workspace, const Facts &facts, const std::string &path, const Meaning &meaning)
       : workspace(workspace), path(path), meaning(meaning), choices(facts.choicesSeeing(path)) {
-    if (meaning.symbol)
-      for (const ElaboratedPointer &choice : facts.choicesSeeing(meaning.symbol.path))
-        if (std::find(choices.begin(), choices.end(), choice) == choices.end())
-          choices.push_back(choice);
+    if (meaning.symbol && choices.empty()) // what other texts do with a layer is told where only they use it
+      choices = facts.choicesSeeing(meaning.symbol.path);
+    auto isBroken = [](const ElaboratedPointer &one) { return !one->program; };
+    if (!std::all_of(choices.begin(), choices.end(), isBroken)) // they know less of the same
+      choices.erase(std::remove_if(choices.begin(), choices.end(), isBroken), choices.end());
     preferPlan();
   }
 
@@ -152,8 +134,9 @@ private:
   }
 
   void ofDeclaration(const Place &symbol) {
-    add(codeBlock(signatureOf(symbol)));
-    addParagraph(commentOf(symbol));
+    Scan scan(symbol.index->text->bytes());
+    add(codeBlock(signatureOf(symbol, scan)));
+    addParagraph(commentOf(symbol, scan));
   }
 
   void declared(const Place &symbol, const char *word) { // the line in which it is declared
@@ -172,33 +155,9 @@ private:
         names.insert(symbol->name);
       for (const dsl::Axis &axis : choice->program->model.axes)
         if (names.count(axis.name) > 0)
-          lines.push_back(axisText(*choice, axis, axis.name != symbol->name));
+          lines.push_back(axisText(*choice, axis, axis.name != symbol->name) + under(*choice));
     }
     addList(lines);
-  }
-
-  std::string axisText(const Elaborated &choice, const dsl::Axis &axis, bool named) const {
-    const dsl::Plan &plan = choice.program->plan;
-    std::string text = named ? fmt::format("`{}`: size {}", axis.name, axis.size) : fmt::format("size {}", axis.size);
-    if (axis.name == "batch")
-      text = fmt::format("{} samples per training step, {} per micro-batch of all ranks", choice.program->train.batch, axis.size);
-    std::string rules;
-    for (const dsl::Rule &rule : plan.rules) {
-      if (rule.axis != axis.name)
-        continue;
-      int64_t ranks = 1;
-      for (const std::string &name : rule.mesh)
-        for (const dsl::MeshAxis &mesh : plan.mesh)
-          ranks *= mesh.name == name ? mesh.size : 1;
-      std::string where = !rule.op.empty() ? " in op " + rule.op : !rule.layer.empty() ? " in layer \"" + rule.layer + '"' : "";
-      int64_t local = (axis.size + ranks - 1) / ranks, padding = local * ranks - axis.size;
-      rules += rule.mesh.empty() ? fmt::format("; whole{} by line {}", where, rule.location.line)
-                                 : fmt::format("; split over {} ({}){} by line {}: {} on each rank", fmt::join(rule.mesh, ", "), ranks,
-                                               where, rule.location.line, local);
-      if (padding > 0)
-        rules += fmt::format(", of which {} are padding on the last", padding);
-    }
-    return text + (rules.empty() && choice.choice.plan != "none" ? "; no rule splits it" : rules) + under(choice);
   }
 
   void ofMeshAxis(const Place &symbol) {
@@ -208,7 +167,7 @@ private:
       for (const dsl::MeshAxis &axis : choice->program->plan.mesh)
         if (axis.name == symbol->name && isOf(*choice, symbol)) {
           lines.push_back(fmt::format("size {}{}", axis.size, under(*choice)));
-          for (const std::string &use : usesOf(*choice, axis.name))
+          for (const std::string &use : collectivesOver(*choice, axis.name))
             lines.push_back(use);
         }
     addList(lines);
@@ -217,24 +176,6 @@ private:
   /// Tells whether a symbol of a plan belongs to the plan of a choice.
   static bool isOf(const Elaborated &choice, const Place &symbol) {
     return symbol->owner >= 0 && symbol.index->symbols[static_cast<size_t>(symbol->owner)].name == choice.choice.plan;
-  }
-
-  /// Collectives over a mesh axis, by kind.
-  static std::vector<std::string> usesOf(const Elaborated &choice, const std::string &axis) {
-    std::map<std::string, std::pair<uint64_t, uint64_t>> kinds; // number and bytes of the class that has most
-    if (choice.view)
-      for (const show::ClassView &part : choice.view->classes) {
-        std::map<std::string, std::pair<uint64_t, uint64_t>> own;
-        for (const show::CollectiveUse &use : part.collectives)
-          if (use.over == axis)
-            own[use.kind].first += use.count, own[use.kind].second += use.bytes;
-        for (const auto &[kind, most] : own)
-          kinds[kind] = std::max(kinds[kind], most);
-      }
-    std::vector<std::string> lines;
-    for (const auto &[kind, most] : kinds)
-      lines.push_back(fmt::format("{} × {} per training step, {} in all", most.first, kind, bytesText(most.second)));
-    return lines;
   }
 
   void ofConstant(const Place &symbol) {
@@ -248,11 +189,6 @@ private:
           lines.push_back(text + (value->path.empty() ? "" : fmt::format(" in `{}`", value->path)));
       }
     addList(lines);
-  }
-
-  static std::string axesText(const Elaborated &choice, const dsl::NamedValue &value) {
-    return fmt::format("`[{}]`{}", fmt::join(value.type.axes, ", "),
-                       choice.program ? ": " + sizesText(*choice.program, value.type.axes) : "");
   }
 
   void ofValue(const Place &symbol) {
@@ -280,26 +216,6 @@ private:
     addList(lines);
   }
 
-  /// "4 × 32 × 128 elements, 64.0 KiB"
-  static std::string localText(const compiler::PlacedValue &placed) {
-    return placed.shape.empty()
-               ? "one number"
-               : fmt::format("{} elements, {}", fmt::join(placed.shape, " × "), bytesText(static_cast<uint64_t>(placed.bytes)));
-  }
-
-  /// The path with `*` in place of the numbers of blocks.
-  static std::string withoutNumbers(const std::string &path) {
-    std::string text;
-    for (size_t begin = 0; begin <= path.size();) {
-      size_t end = std::min(path.find('.', begin), path.size());
-      std::string part = path.substr(begin, end - begin);
-      bool isNumber = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-      text += (begin == 0 ? "" : ".") + (isNumber ? "*" : part);
-      begin = end + 1;
-    }
-    return text;
-  }
-
   void ofParameter(const Place &symbol) {
     declared(symbol, symbol->kind == SymbolKind::State ? "state" : "parameter");
     std::vector<std::pair<std::string, size_t>> texts; // equal texts are counted
@@ -307,22 +223,7 @@ private:
       for (const dsl::NamedValue *value : valuesAt(*choice, symbol)) {
         if (value->kind != dsl::NamedValue::Kind::Parameter)
           continue;
-        std::string text = fmt::format("`{}`: `{}`", withoutNumbers(value->path), typeText(value->type));
-        if (choice->program)
-          text += ", " + sizesText(*choice->program, value->type.axes);
-        if (std::optional<ParameterFacts> facts = parameterFacts(*choice, value->path)) {
-          text += fmt::format("; {} on a rank", bytesText(facts->bytes));
-          if (!facts->split.empty())
-            text += fmt::format(", split over {}", fmt::join(facts->split, ", "));
-          if (!facts->shares.empty())
-            text += fmt::format(", stored in shares over {}", fmt::join(facts->shares, ", "));
-          text += facts->frozen ? ", frozen"
-                  : facts->optimizerBytes > 0
-                      ? fmt::format("; optimizer {} ({})", bytesText(facts->optimizerBytes), fmt::join(facts->optimizer, ", "))
-                      : "";
-          if (!facts->owner.empty())
-            text += fmt::format("; owned by {}", facts->owner);
-        }
+        std::string text = parameterText(*choice, *value);
         text += under(*choice);
         auto known = std::find_if(texts.begin(), texts.end(), [&](const auto &one) { return one.first == text; });
         if (known != texts.end())
@@ -405,15 +306,6 @@ private:
         addList({fmt::format("{} parameters", choice->compiled->root().parameters())});
         return;
       }
-  }
-
-  static std::string batchText(const Elaborated &choice) {
-    const dsl::Plan &plan = choice.program->plan;
-    std::string text = fmt::format("batch {} = {} data-parallel ranks × {} micro-batches × {} samples", choice.program->train.batch,
-                                   plan.dataParallel, plan.microCount, plan.micro);
-    if (choice.view && choice.program->plan.pipeline)
-      text += fmt::format("; bubble {:.1f} %", 100 * choice.view->bubble);
-    return text;
   }
 
   void ofWord(const Reference &use) {

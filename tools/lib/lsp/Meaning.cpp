@@ -1,12 +1,13 @@
 // Looks a word up in the last good index of its text; a word that is new since then by its name.
 #include "tools/lib/lsp/Meaning.h"
 
+#include <algorithm>
+
 namespace npar::lsp {
 
-std::string signatureOf(const Place &declaration) {
+std::string signatureOf(const Place &declaration, const Scan &scan) {
   const std::string &bytes = declaration.index->text->bytes();
   ByteRange whole = declaration.whole();
-  Scan scan(bytes);
   size_t end = whole.end;
   for (size_t i = scan.before(whole.begin + 1); i < scan.tokens().size() && scan.tokens()[i].at.begin < whole.end; ++i)
     if (scan.textOf(i) == "{") {
@@ -17,17 +18,16 @@ std::string signatureOf(const Place &declaration) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-std::string commentOf(const Place &declaration) {
-  const std::string &bytes = declaration.index->text->bytes();
-  Scan scan(bytes);
+std::string commentOf(const Place &declaration, const Scan &scan) {
   std::string comment = scan.commentAbove(declaration.whole().begin);
   if (!comment.empty())
     return comment;
   // A text with one declaration begins with its comment, before its imports.
-  size_t others = 0;
-  for (const Symbol &symbol : declaration.index->symbols)
-    others += symbol.owner < 0 && symbol.kind == declaration->kind;
-  if (others == 1)
+  const std::vector<Symbol> &symbols = declaration.index->symbols;
+  const bool isOnly = std::none_of(symbols.begin(), symbols.end(), [&](const Symbol &symbol) {
+    return symbol.owner < 0 && symbol.kind == declaration->kind && !(symbol.at == declaration->at);
+  });
+  if (isOnly)
     for (const Token &token : scan.tokens())
       if (token.kind != TokenKind::Comment)
         return scan.commentAbove(token.at.begin);
@@ -65,7 +65,10 @@ static std::optional<Meaning> findMeaning(Workspace &workspace, const std::strin
   // A word that the last good text did not have: by its name, in the declaration around it, then in all that the text sees.
   if (scan.tokens()[*token].kind != TokenKind::Word)
     return meaning;
-  if (const Declaration *around = scan.declarationAt(offset))
+  const Declaration *around = scan.declarationAt(offset);
+  if (around && around->nameAt == meaning.at)
+    return meaning; // a new name
+  if (around)
     for (size_t i = 0; i < index->symbols.size(); ++i)
       if (index->symbols[i].owner < 0 && index->symbols[i].name == around->name)
         if (int symbol = index->findIn(static_cast<int>(i), meaning.word); symbol >= 0) {

@@ -17,8 +17,9 @@ struct Meaning {
 std::optional<Meaning> meaningAt(Workspace &workspace, const std::string &path, size_t offset);
 
 /// `layer Linear(in, out, deviation = 0.02)`: the text of a declaration up to its body.
-std::string signatureOf(const Place &declaration);
+/// `scan`: of its text.
+std::string signatureOf(const Place &declaration, const Scan &scan);
 /// The comment above a declaration, or the one that begins its text.
-std::string commentOf(const Place &declaration);
+std::string commentOf(const Place &declaration, const Scan &scan);
 
 } // namespace npar::lsp

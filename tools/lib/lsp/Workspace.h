@@ -67,7 +67,7 @@ public:
   Place find(const std::string &path, SymbolKind kind, const std::string &name);
   /// Lists the layers of the standard library: {name, text to import}.
   const std::vector<std::pair<std::string, std::string>> &importableLayers();
-  /// Forgets what the disk was like. Otherwise files are looked at again after two seconds, the list of the library's layers never.
+  /// Forgets what the disk was like. Otherwise files are read again after two seconds, the list of the library's layers never.
   void forgetDisk();
   /// Names of the library's texts in a folder.
   std::vector<std::string> libraryNames(const std::string &folder) const;

@@ -24,9 +24,9 @@ template <typename Entries, typename LineOf> std::string lines(const Entries &en
 std::string bashScript(const CompletionTable &table) {
   auto wordsOf = [](const Next &next) { return fmt::format("    \"{}\") words=\"{}\" ;;", next.path, fmt::join(next.words, " ")); };
   return fmt::format(
-      R"(# Completion of npar's command lines in bash: source <(npar completion)
+      R"sh(# Completion of npar's command lines in bash: source <(npar completion)
 _npar() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} path=npar words i
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} path=npar words= i
   [[ $word == '=' ]] && word=
   [[ $before == '=' ]] && before=${{COMP_WORDS[COMP_CWORD - 2]}}
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -37,10 +37,13 @@ _npar() {{
 {}  esac
   case "$path $before" in
 {}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
+  COMPREPLY=()
+  while IFS= read -r i; do
+    [[ -z $i ]] || COMPREPLY+=("$i")
+  done <<< "$(compgen -W "$words" -- "$word"; compgen -f -- "$word")"
 }}
 complete -o filenames -F _npar npar
-)",
+)sh",
       lines(table.steps, [](const Step &step) { return fmt::format("      \"{} {}\") path=\"{}\" ;;", step.path, step.word, step.leads); }),
       lines(table.next, wordsOf), lines(table.values, wordsOf));
 }

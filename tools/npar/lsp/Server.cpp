@@ -5,12 +5,12 @@
 #include "tools/lib/lsp/Uri.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/npar/lsp/Answers.h"
+#include "tools/npar/lsp/MessageInput.h"
 #include "tools/npar/lsp/Problems.h"
 #include "tools/npar/lsp/Worker.h"
 
 #include <deque>
 #include <functional>
-#include <llvm/Support/LSP/Transport.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mutex>
 
@@ -26,56 +26,23 @@ bool fromJSON(const json::Value &value, Parameters &result, json::Path) {
   return true;
 }
 
-/// Drops messages whose JSON nests so deeply that reading it would overflow the stack.
-class BoundedInput final : public llvm::lsp::JSONTransportInput {
-public:
-  BoundedInput(std::FILE *in, llvm::lsp::JSONStreamStyle style) : JSONTransportInput(style), inner(in, style) {}
-  bool hasError() const override { return inner.hasError(); }
-  bool isEndOfInput() const override { return inner.isEndOfInput(); }
-  llvm::LogicalResult readDelimitedMessage(std::string &text) override { return bounded(inner.readDelimitedMessage(text), text); }
-  llvm::LogicalResult readStandardMessage(std::string &text) override { return bounded(inner.readStandardMessage(text), text); }
-
-private:
-  static llvm::LogicalResult bounded(llvm::LogicalResult read, const std::string &text) {
-    constexpr int deepest = 200;
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size() && llvm::succeeded(read); ++i) {
-      char c = text[i];
-      if (quoted)
-        quoted = c != '"', i += c == '\\' ? 1 : 0;
-      else if (c == '"')
-        quoted = true;
-      else if ((depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0) > deepest)
-        return llvm::failure();
-    }
-    return read;
-  }
-
-  llvm::lsp::JSONTransportInputOverFile inner;
-};
-
 using Reply = llvm::lsp::Callback<json::Value>;
 
 class Server {
 public:
   Server(std::FILE *in, llvm::raw_ostream &out, bool delimited)
       : style(delimited ? llvm::lsp::JSONStreamStyle::Delimited : llvm::lsp::JSONStreamStyle::Standard),
-        transport(std::make_unique<BoundedInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
+        transport(std::make_unique<MessageInput>(in, style), out, /*PrettyOutput=*/delimited), handler(transport),
         state({models::standardLibrary()}),
         publishDiagnostics(handler.outgoingNotification<json::Value>("textDocument/publishDiagnostics")),
-        refreshHints(handler.outgoingRequest<json::Value, Parameters>("workspace/inlayHint/refresh",
-                                                                      [](auto, auto result) {
-                                                                        if (!result)
-                                                                          llvm::consumeError(result.takeError());
-                                                                      })),
+        refreshHints(request("workspace/inlayHint/refresh")), registerWatcher(request("client/registerCapability")),
         worker([this](lsp::Analysis analysis) { take(std::move(analysis)); }, [this] { answerWaiting(); }) {
     addHandlers();
   }
 
-  int run() {
+  ServerEnd run() {
     llvm::consumeError(transport.run(handler)); // an error of the input is its end
-    return isShutDown ? 0 : 1;
+    return isShutDown ? ServerEnd::Good : isStarted ? ServerEnd::Early : ServerEnd::NoEditor;
   }
 
 private:
@@ -151,16 +118,12 @@ private:
           return json::Value(nullptr);
         },
         /*beforeStart=*/true);
-    onNotification("initialized", [](const json::Value &) {});
+    onNotification("initialized", [this](const json::Value &) { watchFiles(); });
     onNotification("textDocument/didOpen", [this](const json::Value &parameters) { open(parameters); });
     onNotification("textDocument/didChange", [this](const json::Value &parameters) { change(parameters); });
     onNotification("textDocument/didClose", [this](const json::Value &parameters) { close(parameters); });
-    onNotification("textDocument/didSave", [](const json::Value &) {});
-    onNotification("workspace/didChangeWatchedFiles", [this](const json::Value &) {
-      state.workspace.forgetDisk();
-      for (const auto &[path, document] : state.documents)
-        analyse(path);
-    });
+    for (llvm::StringLiteral method : {llvm::StringLiteral("textDocument/didSave"), llvm::StringLiteral("workspace/didChangeWatchedFiles")})
+      onNotification(method, [this](const json::Value &) { readDiskAgain(); });
     onRequest("textDocument/hover", answerHover);
     onRequest("textDocument/definition", answerDefinition);
     onRequest("textDocument/references", answerReferences);
@@ -171,6 +134,30 @@ private:
     onRequest("textDocument/formatting", answerFormatting);
     onRequest("textDocument/codeAction", answerCodeAction);
     handler.method<Parameters, json::Value>("npar/wait", this, &Server::wait);
+    handler.method<Parameters, json::Value>(invalidMessage, this, &Server::refuse);
+  }
+
+  /// A request to the editor, whose answer does not matter.
+  llvm::lsp::OutgoingRequest<json::Value> request(llvm::StringLiteral method) {
+    return handler.outgoingRequest<json::Value, Parameters>(method, [](auto, auto result) {
+      if (!result)
+        llvm::consumeError(result.takeError());
+    });
+  }
+
+  /// Asks an editor that can to tell when files change on the disk.
+  void watchFiles() {
+    if (!watchesFiles)
+      return;
+    json::Object options{{"watchers", json::Array{json::Object{{"globPattern", "**/*.npar"}}}}};
+    json::Object watcher{{"id", "files"}, {"method", "workspace/didChangeWatchedFiles"}, {"registerOptions", std::move(options)}};
+    registerWatcher(json::Object{{"registrations", json::Array{std::move(watcher)}}}, "watch-files");
+  }
+
+  void readDiskAgain() {
+    state.workspace.forgetDisk();
+    for (const auto &[path, document] : state.documents)
+      analyse(path);
   }
 
   json::Value initialize(const json::Value &parameters) {
@@ -184,6 +171,8 @@ private:
             state.encoding = lsp::Encoding::Utf8;
     const json::Value *refresh = member(parameters, "capabilities", "workspace", "inlayHint", "refreshSupport");
     state.refreshesHints = refresh && refresh->getAsBoolean().value_or(false);
+    const json::Value *watches = member(parameters, "capabilities", "workspace", "didChangeWatchedFiles", "dynamicRegistration");
+    watchesFiles = watches && watches->getAsBoolean().value_or(false);
     // The parser's tables are made when it is first used.
     state.workspace.importableLayers();
     return json::Object{
@@ -232,8 +221,15 @@ private:
 
   void close(const json::Value &parameters) {
     std::string path = lsp::pathOf(stringAt(parameters, "textDocument", "uri"));
-    if (state.documents.erase(path) == 0)
+    auto document = state.documents.find(path);
+    if (document == state.documents.end())
       return;
+    const std::string uri = document->second.uri;
+    state.documents.erase(document);
+    if (uri != state.uri(path)) { // the editor knows the problems by its own spelling
+      publishDiagnostics(json::Object{{"uri", toJson(uri)}, {"diagnostics", json::Array()}});
+      told.erase(path);
+    }
     state.workspace.close(path);
     state.facts.drop(path);
     worker.drop(path);
@@ -308,6 +304,14 @@ private:
     }
   }
 
+  /// Answers a message that is no request.
+  void refuse(const Parameters &parameters, Reply reply) {
+    const json::Value *code = member(parameters.value, "code"), *message = member(parameters.value, "message");
+    std::optional<int64_t> number = code ? code->getAsInteger() : std::nullopt;
+    std::optional<llvm::StringRef> text = message ? message->getAsString() : std::nullopt;
+    reply(llvm::make_error<llvm::lsp::LSPError>(text.value_or("").str(), static_cast<llvm::lsp::ErrorCode>(number.value_or(-32600))));
+  }
+
   /// Answers when the worker has nothing left to do, for tests and scripts. Messages that come from a file wait with it.
   void wait(const Parameters &, Reply reply) {
     if (style == llvm::lsp::JSONStreamStyle::Delimited)
@@ -336,12 +340,13 @@ private:
   std::mutex mutex; ///< of everything below, except the worker
   ServerState state;
   bool isStarted = false, isShutDown = false;
+  bool watchesFiles = false; ///< the editor tells of files that change, if it is asked to
   std::deque<Entry> entries;
   std::vector<Reply> waiting;
   int asked = 0;
   std::map<std::string, json::Value> told; ///< diagnostics that the editor shows, by path
   llvm::lsp::OutgoingNotification<json::Value> publishDiagnostics;
-  llvm::lsp::OutgoingRequest<json::Value> refreshHints;
+  llvm::lsp::OutgoingRequest<json::Value> refreshHints, registerWatcher;
   Worker worker; ///< last: it ends before what it uses
 };
 
@@ -360,11 +365,11 @@ lsp::TextPointer ServerState::text(const std::string &path) {
   return bytes ? std::make_shared<const lsp::Text>(std::move(*bytes)) : nullptr;
 }
 
-int serve(std::FILE *in, int out, bool delimited) {
+ServerEnd serve(std::FILE *in, int out, bool delimited) {
   llvm::raw_fd_ostream stream(out, /*shouldClose=*/true);
-  int code = Server(in, stream, delimited).run();
+  ServerEnd end = Server(in, stream, delimited).run();
   stream.clear_error(); // the editor may be gone
-  return code;
+  return end;
 }
 
 } // namespace npar::driver

@@ -55,6 +55,8 @@ struct RunFlags {
   int threads = 0;
   double timeout = 300;
   bool quiet = false, json = false;
+
+  void addTo(CLI::App &app);
 };
 
 class Job;

@@ -1,5 +1,10 @@
 #include "Calls.h"
 
+#include <atomic>
+#include <chrono>
+#include <pthread.h>
+#include <thread>
+
 namespace npar_python {
 
 /// A text that need not be UTF-8, such as half of a character that a model has generated.
@@ -10,7 +15,41 @@ static nb::object textOf(std::string_view text) {
   return made;
 }
 
+static std::atomic<int> callsInProgress{0};
+static std::atomic<bool> ending{false};
+static std::thread::id endingThread; ///< set before `ending`
+
+/// Raises SystemExit, which ends a thread without a message.
+[[noreturn]] static void endThread() {
+  PyErr_SetNone(PyExc_SystemExit);
+  throw nb::python_error();
+}
+
+CallInProgress::CallInProgress() {
+  if (mustEnd())
+    endThread();
+  ++callsInProgress;
+}
+
+CallInProgress::~CallInProgress() { --callsInProgress; }
+
+bool CallInProgress::mustEnd() { return ending && std::this_thread::get_id() != endingThread; }
+
+void CallInProgress::countFromZeroInChildren() {
+  ::pthread_atfork(nullptr, nullptr, [] { callsInProgress = 0; });
+}
+
+void CallInProgress::endAll() {
+  endingThread = std::this_thread::get_id();
+  ending = true;
+  nb::gil_scoped_release unlocked;
+  for (int waited = 0; callsInProgress > 0 && waited < 3000; ++waited)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 void raise(const npar::Error &error) {
+  if (CallInProgress::mustEnd())
+    endThread();
   nb::object made =
       nb::module_::import_("npar._errors").attr("exception_of")(static_cast<int>(error.code), textOf(error.text), textOf(error.json));
   PyErr_SetObject(made.type().ptr(), made.ptr());
@@ -22,10 +61,17 @@ void refuseType(const char *name, nb::handle value) {
   if (text.size() > 60)
     text = text.substr(0, 60) + " ...";
   throw nb::type_error(
-      (std::string("'") + name + "' cannot be " + text + " (" + nb::cast<std::string>(value.type().attr("__name__")) + ")").c_str());
+      (std::string(name) + " cannot be " + text + " (" + nb::cast<std::string>(value.type().attr("__name__")) + ")").c_str());
+}
+
+void refuseRange(const char *name, nb::handle value, const std::string &least, const std::string &most) {
+  throw nb::value_error(
+      (std::string(name) + " is " + nb::cast<std::string>(nb::str(value)) + ": it must be " + least + " to " + most).c_str());
 }
 
 template <typename Body> bool Callbacks::guarded(Body body) {
+  if (CallInProgress::mustEnd())
+    return false;
   nb::gil_scoped_acquire locked;
   try {
     if (PyErr_CheckSignals() != 0)
@@ -68,8 +114,12 @@ npar::Imports Callbacks::imports() {
     std::optional<std::string> text;
     guarded([&] {
       nb::object found = finds(textOf(name));
-      if (!found.is_none())
-        text = nb::cast<std::string>(found);
+      if (found.is_none())
+        return;
+      std::string given;
+      if (!nb::try_cast(found, given))
+        refuseType(("imports: the text of '" + std::string(name) + "'").c_str(), found);
+      text = std::move(given);
     });
     return text;
   };

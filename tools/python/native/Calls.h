@@ -6,15 +6,17 @@
 #include <npar/npar.hpp>
 
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace npar_python {
 
 namespace nb = nanobind;
 
-/// Raises the exception that npar._errors.exception_of makes of an error.
+/// Raises the exception that npar._errors.exception_of makes of an error; SystemExit where CallInProgress::mustEnd().
 [[noreturn]] void raise(const npar::Error &error);
 
 template <typename T> T valueOf(npar::Result<T> &&result) {
@@ -27,8 +29,13 @@ inline void check(const npar::Result<void> &result) {
     raise(result.error());
 }
 
-/// Raises TypeError: an argument has a value of a type that it cannot take, an integer that is too large, or text that is no Unicode.
+/// Raises TypeError: an argument has a value of a type that it cannot take, or text that is no Unicode.
 [[noreturn]] void refuseType(const char *name, nb::handle value);
+/// Raises ValueError: an integer is out of range.
+[[noreturn]] void refuseRange(const char *name, nb::handle value, const std::string &least, const std::string &most);
+
+template <typename T> struct Contained { using Type = T; };
+template <typename T> struct Contained<std::optional<T>> { using Type = T; };
 
 /// Sets a member from the dictionary's value of that name, if it has one.
 template <typename T> void take(const nb::dict &given, const char *name, T &member) {
@@ -36,13 +43,37 @@ template <typename T> void take(const nb::dict &given, const char *name, T &memb
     return;
   nb::object value = given[name];
   T found{};
-  if (!nb::try_cast(value, found))
+  if (!nb::try_cast(value, found)) {
+    using Number = typename Contained<T>::Type;
+    if constexpr (std::is_integral_v<Number>)
+      if (PyLong_Check(value.ptr()))
+        refuseRange(name, value, std::to_string(std::numeric_limits<Number>::min()), std::to_string(std::numeric_limits<Number>::max()));
     refuseType(name, value);
+  }
   member = std::move(found);
 }
 
+/// Counts the calls of npar in progress. The interpreter waits for them before it ends, because it would end their threads by unwinding
+/// them, which ends the process with an error.
+class CallInProgress {
+public:
+  /// Raises SystemExit if the interpreter is ending and another thread than the one that ends it calls.
+  CallInProgress();
+  ~CallInProgress();
+  CallInProgress(const CallInProgress &) = delete;
+  CallInProgress &operator=(const CallInProgress &) = delete;
+
+  /// Makes a process that is forked forget the calls of its parent, whose threads it does not have. Call it once.
+  static void countFromZeroInChildren();
+  /// True if the interpreter is ending and this is not the thread that ends it.
+  static bool mustEnd();
+  /// Ends the calls of other threads after their current parts, and waits for them, for 30 seconds at most. Python calls it at its end.
+  static void endAll();
+};
+
 /// Runs a call of npar without the interpreter's lock, so that other Python threads continue.
 template <typename Call> auto released(Call call) {
+  CallInProgress counted; // until this thread has the lock again
   nb::gil_scoped_release unlocked;
   return call();
 }

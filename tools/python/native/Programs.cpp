@@ -50,11 +50,31 @@ std::pair<std::string, bool> verify(const nb::dict &given, const nb::dict &chose
   return report(given, std::move(observer), std::move(imports), options, npar::verify);
 }
 
-std::pair<std::string, bool> simulate(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
+npar::SimulateOptions simulateOptionsOf(const nb::dict &chosen) {
   npar::SimulateOptions options;
   take(chosen, "hosts", options.hosts), take(chosen, "jitter", options.jitter), take(chosen, "jitter_samples", options.jitterSamples);
   take(chosen, "jitter_seed", options.jitterSeed), take(chosen, "total_tokens", options.totalTokens);
-  return report(given, std::move(observer), std::move(imports), options, npar::simulate);
+  take(chosen, "slow", options.slow), take(chosen, "slow_links", options.slowLinks);
+  take(chosen, "device_mtbf", options.deviceMtbf), take(chosen, "host_mtbf", options.hostMtbf);
+  take(chosen, "checkpoint_seconds", options.checkpointSeconds), take(chosen, "restart_seconds", options.restartSeconds);
+  take(chosen, "devices", options.devices), take(chosen, "place", options.place);
+  take(chosen, "task_times", options.taskTimes), take(chosen, "rows_sent", options.rowsSent);
+  take(chosen, "post_validated", options.postValidated), take(chosen, "overlapped_gathers", options.overlappedGathers);
+  take(chosen, "unfused_sums", options.unfusedSums), take(chosen, "unmoved_work", options.unmovedWork);
+  return options;
+}
+
+std::pair<std::string, bool> simulate(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
+  return report(given, std::move(observer), std::move(imports), simulateOptionsOf(chosen), npar::simulate);
+}
+
+std::string simulateDraw(const nb::dict &given, const nb::dict &chosen, int format, nb::object observer, nb::object imports) {
+  Callbacks callbacks(std::move(observer), std::move(imports));
+  npar::Request request = requestOf(given, callbacks);
+  npar::SimulateOptions options = simulateOptionsOf(chosen);
+  npar::Result<std::string> made = released([&] { return npar::simulateDraw(request, options, static_cast<npar::Format>(format)); });
+  callbacks.rethrow();
+  return valueOf(std::move(made));
 }
 
 std::pair<std::string, bool> plan(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
@@ -86,6 +106,8 @@ void addPrograms(nb::module_ &module) {
   module.def("compile", &compile, nb::arg("request"), nb::arg("observer").none(), nb::arg("imports").none());
   module.def("verify", &verify, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
   module.def("simulate", &simulate, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
+  module.def("simulate_draw", &simulateDraw, nb::arg("request"), nb::arg("options"), nb::arg("format"), nb::arg("observer").none(),
+             nb::arg("imports").none());
   module.def("plan", &plan, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
 }
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <list>
 #include <sys/types.h>
 #include <unistd.h>
 #include <vector>
@@ -18,14 +19,19 @@ namespace {
 /// Any array of Python in the memory of the processor, which stays as long as this object.
 using Lent = nb::ndarray<nb::ro, nb::device::cpu>;
 
-[[noreturn]] void refuse(const std::string &name) {
-  throw nb::type_error(("'" + name + "' is no array of numbers in the processor's memory that npar can read").c_str());
+[[noreturn]] void refuse(nb::handle value, const std::string &name) {
+  std::string what = nb::cast<std::string>(value.type().attr("__name__"));
+  for (const char *each : {"dtype", "layout"})
+    if (nb::hasattr(value, each))
+      what += ", " + nb::cast<std::string>(value.attr(each).attr("__str__")());
+  throw nb::type_error(
+      ("'" + name + "' (" + what + ") cannot be read: pass a dense array of integers, bool or floats of 16, 32 or 64 bits").c_str());
 }
 
 Lent lentOf(nb::handle value, const std::string &name) {
   Lent lent;
   if (!nb::try_cast(value, lent) || !lent.is_valid())
-    refuse(name);
+    refuse(value, name);
   return lent;
 }
 
@@ -36,7 +42,7 @@ template <typename T> npar::Array arrayOf(const Lent &lent) {
   return npar::Array(static_cast<const T *>(lent.data()), std::move(shape), std::move(strides));
 }
 
-npar::Array arrayOf(const Lent &lent, const std::string &name) {
+npar::Array arrayOf(const Lent &lent, nb::handle value, const std::string &name) {
   const nb::dlpack::dtype type = lent.dtype();
   auto is = [&](uint8_t code, uint8_t bits) { return type.code == code && type.bits == bits && type.lanes == 1; };
   if (is(0, 64))
@@ -65,8 +71,23 @@ npar::Array arrayOf(const Lent &lent, const std::string &name) {
     return arrayOf<npar::BFloat16>(lent);
   if (is(6, 8))
     return arrayOf<bool>(lent);
-  refuse(name);
+  refuse(value, name);
 }
+
+/// The arrays of a dictionary by name, valid as long as this object.
+struct LentArrays {
+  explicit LentArrays(const nb::dict &arrays) {
+    for (auto [key, value] : arrays) {
+      const std::string &name = names.emplace_back(nb::cast<std::string>(key));
+      const Lent &array = lent.emplace_back(lentOf(value, name));
+      inputs.push_back({name, arrayOf(array, value, name)});
+    }
+  }
+
+  std::list<std::string> names;
+  std::list<Lent> lent;
+  std::vector<npar::Input> inputs; ///< point to the other members
+};
 
 /// A trainer of Python. After a fork the child has the memory, but none of the threads, so there it is neither used nor destroyed.
 class PyTrainer {
@@ -103,20 +124,13 @@ public:
   ~PyTrainer() {
     if (::getpid() != pid)
       trainer.release();
-    released([&] { trainer.reset(); });
+    nb::gil_scoped_release unlocked; // not `released`, which can raise
+    trainer.reset();
   }
 
   nb::dict step(const nb::dict &arrays) {
-    std::vector<std::string> names;
-    std::vector<Lent> lent; // outlive the call
-    for (auto [key, value] : arrays) {
-      names.push_back(nb::cast<std::string>(key));
-      lent.push_back(lentOf(value, names.back()));
-    }
-    std::vector<npar::Input> inputs;
-    for (size_t i = 0; i < names.size(); ++i)
-      inputs.push_back({names[i], arrayOf(lent[i], names[i])});
-    return dictOf(made([&] { return trainer->step(inputs); }));
+    const LentArrays lent(arrays);
+    return dictOf(made([&] { return trainer->step(lent.inputs); }));
   }
 
   std::string run(const nb::dict &chosen, nb::object observer) {
@@ -189,8 +203,13 @@ public:
   }
   void write(const std::string &name, nb::object from) {
     Lent lent = lentOf(from, name);
-    npar::Array array = arrayOf(lent, name);
+    npar::Array array = arrayOf(lent, from, name);
     done([&] { return trainer->write(name, array); });
+  }
+  /// `steps`: done from now on; -1: as before.
+  void writeAll(const nb::dict &arrays, int64_t steps) {
+    const LentArrays lent(arrays);
+    done([&] { return trainer->writeAll(lent.inputs, steps); });
   }
 
 private:
@@ -221,7 +240,8 @@ void addTrainers(nb::module_ &module) {
       .def("stop", &PyTrainer::stop)
       .def("tensor", &PyTrainer::tensor)
       .def("pieces", &PyTrainer::pieces)
-      .def("write", &PyTrainer::write);
+      .def("write", &PyTrainer::write)
+      .def("write_all", &PyTrainer::writeAll);
 }
 
 } // namespace npar_python

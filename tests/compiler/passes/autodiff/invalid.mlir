@@ -74,7 +74,7 @@ func.func @micro() {
 
 // -----
 
-// The log of the sum is likewise only saved.
+// The log of the sum is also only saved.
 !x = tensor<2x8xf64, #nn.axes<batch, vocab>>
 !t = tensor<2xi32, #nn.axes<batch>>
 !b = tensor<2xf64, #nn.axes<batch>>

@@ -16,6 +16,13 @@
 // Over dp of a hybrid mesh: scattered there, reduced over the rest on the small piece.
 // RUN: sed -e 's/STORES/{what = "optimizer", mesh = ["dp"]}/' -e 's/mesh = \["dp"\]>\]/mesh = ["node", "dp"]>]/' -e 's/one = 1/node = 2/' %t/model.mlir | npar-opt -place-assign -place-lower-reshards | FileCheck %s --check-prefix=HYBRID
 
+// A second share over dp: the forward gathers the first share over all ranks and cuts the second from it, the backward gathers that over dp.
+// RUN: sed -e 's/STORES/{what = "optimizer", mesh = ["node", "dp"]}, {what = "gradients", mesh = ["node", "dp"]}, {what = "parameters", mesh = ["node", "dp"]}, {what = "secondary", mesh = ["dp"]}/' -e 's/mesh = \["dp"\]>\]/mesh = ["node", "dp"]>]/' -e 's/one = 1/node = 2/' %t/model.mlir > %t/second.mlir
+// RUN: npar-opt %t/second.mlir -place-assign -place-lower-reshards | FileCheck %s --check-prefix=SECOND
+// A node of one rank keeps the whole; a single node has no other shares than the first ones.
+// RUN: sed -e 's/node = 2, dp = 2/node = 2, dp = 1/' %t/second.mlir | npar-opt -place-assign -place-lower-reshards | FileCheck %s --check-prefix=WHOLE
+// RUN: sed -e 's/node = 2, dp = 2/node = 1, dp = 2/' %t/second.mlir | npar-opt -place-assign -place-lower-reshards | FileCheck %s --check-prefix=FIRST
+
 //--- model.mlir
 !s = tensor<f64, #nn.axes<>>
 !w = tensor<4xf32, #nn.axes<embed>>
@@ -38,11 +45,25 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     // CHECK: %[[W:.*]] = nn.read @w
     // THREE: %[[G:.*]] = dist.all_gather %[[W]] {{.*}}cause = #dist.cause<kind = stored_in_shares, operation = "mul", variable = "w", store = "parameters -> dp">{{.*}} -> tensor<4xf32
     // THREE: nn.mul %{{.*}}, %[[G]]
+    // SECOND: %[[W:.*]] = nn.read @w
+    // SECOND: %[[G:.*]] = dist.all_gather %[[W]] {{.*}}axes = ["node", "dp"], cause = {{.*}}store = "parameters -> node, dp">
+    // SECOND-NEXT: %[[SHARE:.*]] = dist.slice %[[G]] {{.*}}axes = ["dp"], {{.*}}dim = "#flat"
+    // SECOND: nn.mul %{{.*}}, %[[G]]
+    // WHOLE: %[[G:.*]] = dist.all_gather {{.*}}axes = ["node"]
+    // WHOLE-NOT: dist.slice
+    // WHOLE: nn.mul %{{.*}}, %[[G]]
+    // WHOLE: nn.mul %{{.*}}, %[[G]]
+    // FIRST: %[[W:.*]] = nn.read @w
+    // FIRST: dist.all_gather %[[W]]
+    // FIRST-NOT: dist.slice
+    // FIRST: dist.all_gather %[[W]]
     %x = nn.input "x" : !x
     %w = nn.read @w : !w
     %y = nn.mul %x, %w {at = #nn.at<F, "h", 0>} : (!x, !w) -> !x
     // Gathered again in the backward.
     // THREE: %[[H:.*]] = dist.all_gather %[[W]]
+    // SECOND: %[[H:.*]] = dist.all_gather %[[SHARE]] {{.*}}axes = ["dp"], cause = {{.*}}store = "secondary -> dp">
+    // SECOND: nn.mul %{{.*}}, %[[H]]
     // THREE: nn.mul %{{.*}}, %[[H]]
     %z = nn.mul %y, %w {at = #nn.at<B, "h", 0>} : (!x, !w) -> !x
     %g = nn.sum %z {at = #nn.at<B, "h", 0>} : (!x) -> !w

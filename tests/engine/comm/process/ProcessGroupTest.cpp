@@ -91,6 +91,19 @@ TEST(ProcessGroupTest, aWaitEndsAndNamesWhoIsMissing) {
   });
 }
 
+// The job has failed in a way that the transport does not notice.
+TEST(ProcessGroupTest, anAbortEndsWaitsAndAllThatFollow) {
+  auto groups = openGroups(std::make_shared<QueueNetwork>(2));
+  inThreads(2, [&](uint32_t self) {
+    if (self == 0)
+      groups[1]->abort(Status::runFailed("process 0 is stopped"));
+    else
+      EXPECT_EQ(groups[1]->gather({}, 60).status().message(), "process 0 is stopped");
+  });
+  EXPECT_EQ(groups[1]->gather({}, 60).status().message(), "process 0 is stopped");
+  EXPECT_EQ(groups[1]->broadcast({}, 60).status().message(), "process 0 is stopped");
+}
+
 TEST(ProcessGroupTest, aTransportThatDoesNotOpenIsAnError) {
   auto group = ProcessGroup::open([]() -> Result<std::unique_ptr<Transport>> { return Status::badInput("no network today"); });
   EXPECT_EQ(group.status().message(), "no network today");

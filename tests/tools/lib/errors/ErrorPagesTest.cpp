@@ -91,8 +91,8 @@ TEST(ErrorPages, ExamplesAreRefusedAndAccepted) {
   int compiled = 0;
   for (const ErrorPage &page : errors::errorPages()) {
     std::vector<std::string> examples = examplesOf(page.text);
-    if (page.title.empty() || examples.empty())
-      continue;
+    if (page.title.empty() || examples.empty() || page.text.find("```sh\n") != std::string::npos)
+      continue; // end_to_end/test_error_pages.py runs the commands
     ASSERT_EQ(examples.size(), 2u) << page.code;
     Warnings warnings;
     engine::Status refused = compile(examples[0], warnings), accepted = compile(examples[1], warnings);

@@ -33,7 +33,7 @@ extern "C" {
 
 /* The version of the binary interface that this header describes: major << 16 | minor. A library fits a header of the same major and of a
  * minor that is not above its own. */
-#define NPAR_ABI 0x00000002u
+#define NPAR_ABI 0x00000004u
 
 typedef struct npar_str {
   const char *ptr;
@@ -102,7 +102,7 @@ typedef struct npar_named_value {
 } npar_named_value;
 
 /* One finished step. Set struct_size before npar_trainer_step, which fills as many bytes. A program that only goes forward has no gradient
- * norm, learning rate and loss scale: they are 0. */
+ * norm, learning rate and loss scale, and one for generation no loss: they are 0. */
 typedef struct npar_step_result {
   uint32_t struct_size;
   int32_t skipped; /* 1: the gradient norm is not finite, and nothing was updated */
@@ -119,7 +119,7 @@ typedef struct npar_step_result {
 typedef struct npar_candidate {
   uint32_t struct_size;
   int32_t fits;        /* 1: it fits the machine's memory, or the machine states none */
-  npar_str plan;       /* a text that imports the model */
+  npar_str plan;       /* a text to compile, as in the report of npar_plan */
   npar_str refusal;    /* why it cannot be compiled or placed; empty: it can, and has figures */
   double milliseconds; /* predicted for a step */
   int64_t bytes;       /* of the largest rank */
@@ -252,22 +252,45 @@ typedef struct npar_simulate_options {
   int64_t hosts;          /* default: as many as the ranks need */
   double jitter;          /* share by which times vary, such as 0.05, at most 10; 0: they do not */
   uint64_t jitter_seed;
-  double total_tokens; /* of the whole training, for its duration and price; 0: unknown */
+  double total_tokens;  /* of the whole training, for its duration and price; 0: unknown */
+  const npar_str *slow; /* slow ranks, each with a factor of at least 1: "rank=3:1.5", "host=0-1:1.2", by mesh axis "pp=2:1.1" */
+  size_t slow_count;
+  const npar_str *slow_links; /* slow links by level, each with a factor of at least 1, such as "cluster:2" */
+  size_t slow_link_count;
+  double device_mtbf, host_mtbf; /* mean hours between failures of a device and of a host; 0: no failures */
+  double checkpoint_seconds;     /* for which training waits for a checkpoint, and */
+  double restart_seconds;        /* from a failure until it continues: both go with device_mtbf or host_mtbf */
+  int64_t devices;               /* of each host that ranks use; default: all */
+  npar_str place;                /* order of ranks on hosts, such as "pp, dp, tp"; default: the plan's */
+  const double *task_times;   /* null, or 4 measured times of a stage and micro-batch in milliseconds, which replace the machine's figures:
+                               * forward, backward, gradients of weights, a message to the next stage */
+  const double *rows_sent;    /* null, or 2 shares of the rows of experts: sent to other ranks, and to other hosts */
+  int32_t post_validated;     /* 1: the update does not wait for the norm of the gradients, and is undone if that is not finite */
+  int32_t overlapped_gathers; /* 1: gathers of updated parameters overlap the next step's first forward */
+  int32_t unfused_sums;       /* 1: a pass of its own adds each micro-batch's gradients to their sum */
+  int32_t unmoved_work;       /* 1: work is not moved between collectives and the first use of their results */
 } npar_simulate_options;
 
 /* Predicts a training step of the request's program on its machine: {schema, seconds, ...}, the JSON of `npar simulate --json`. */
 NPAR_API npar_code npar_simulate(const npar_request *request, const npar_simulate_options *options, npar_buffer **json, npar_error **error);
+/* Draws that step: NPAR_SVG; NPAR_JSON (trace events of Chrome and Perfetto); NPAR_HTML (a page to explore, with the step at full speed
+ * below if ranks or links are slow). */
+NPAR_API npar_code npar_simulate_draw(const npar_request *request, const npar_simulate_options *options, npar_format format,
+                                      npar_buffer **picture, npar_error **error);
 
 typedef struct npar_plan_options {
   uint32_t struct_size;
   int32_t jobs;  /* threads; default: the machine's */
   int64_t hosts; /* default: one, or all of an uneven machine */
   int64_t batch; /* default: the train block's */
-  double budget; /* of compilations; default 52 */
+  double budget; /* effort, not a limit: about this many compilations of a small pipeline, which neighbours of the best plans exceed;
+                    default 52 */
   npar_str goal; /* "speed" (default), "memory" or "money" */
 } npar_plan_options;
 
-/* Searches a plan for the request's model and machine: {schema, plan (its text), tried: [...]}, the JSON of `npar plan --json`. */
+/* Searches a plan for the request's model and machine: {schema, plan (its text), tried: [...]}, the JSON of `npar plan --json`. The text
+ * compiles as it is: it contains the request's `text`, or imports the file or library model. `import` is asked for what the model imports.
+ */
 NPAR_API npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error);
 
 /* The names of what the standard library has, {schema, layers, machines, models, optimizers, plans}: models for `file`, and machines for
@@ -331,8 +354,10 @@ typedef struct npar_trainer_options {
  *
  * With `job` "env" the library reads the variables of the launcher: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them,
  * and NPAR_JOB_SECRET or NPAR_JOB_SECRET_FILE. The processes connect over TCP, and each gets an equal share of the ranks; a single process
- * has all of them. All processes then make the same calls of trainers in the same order with the same arguments, and get the same results;
- * each passes the whole global batch to npar_trainer_step, and the pieces that a process sees are those of its own ranks. If one of them
+ * has all of them. All processes then make the same calls of trainers in the same order with the same arguments, and get the same results.
+ * Before a call does anything they compare their calls: NPAR_USAGE, which names both, if they differ, and NPAR_BAD_INPUT if arrays or files
+ * differ; no data have changed then. Each passes the whole global batch to npar_trainer_step, and process 0 writes the file of
+ * npar_trainer_save_weights. The pieces and views that a process sees are those of its own ranks; it may ask for them alone. If one of them
  * fails or is gone, the calls of all end with the same cause. npar_trainer_run, npar_trainer_evaluate and npar_trainer_generate are
  * refused. */
 NPAR_API npar_code npar_trainer_create(npar_program *program, const npar_trainer_options *options, npar_trainer **trainer,
@@ -469,6 +494,9 @@ NPAR_API npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, con
 NPAR_API npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error);
 /* Writes a parameter or an optimizer state on every rank that keeps a piece of it. */
 NPAR_API npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error);
+/* Writes several, all or none: nothing changes if one of them is refused. `steps`: steps done from now on, by which learning rates and
+ * optimizers count; -1: as before. */
+NPAR_API npar_code npar_trainer_write_all(npar_trainer *trainer, const npar_input *arrays, size_t count, int64_t steps, npar_error **error);
 
 typedef int32_t npar_export;
 enum { NPAR_EXPORT_VIEW = 0, NPAR_EXPORT_PIECE = 1, NPAR_EXPORT_COPY = 2 };

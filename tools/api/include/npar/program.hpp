@@ -170,14 +170,24 @@ struct SimulateOptions {
   double jitter = 0;         ///< share by which times vary, such as 0.05
   int32_t jitterSamples = 0; ///< default 100
   uint64_t jitterSeed = 0;
-  double totalTokens = 0; ///< of the whole training, for its duration and price; 0: unknown
+  double totalTokens = 0;              ///< of the whole training, for its duration and price; 0: unknown
+  std::vector<std::string> slow;       ///< slow ranks with factors: "rank=3:1.5", "host=0-1:1.2", "pp=2:1.1"
+  std::vector<std::string> slowLinks;  ///< slow links by level, with factors: "cluster:2"
+  double deviceMtbf = 0, hostMtbf = 0; ///< mean hours between failures of a device and of a host; 0: no failures
+  double checkpointSeconds = 0;        ///< for which training waits for a checkpoint; with deviceMtbf or hostMtbf
+  double restartSeconds = 0;           ///< from a failure until training continues; with deviceMtbf or hostMtbf
+  int64_t devices = 0;                 ///< of each host that ranks use; default: all
+  std::string place;                   ///< order of ranks on hosts, such as "pp, dp, tp"; default: the plan's
+  std::vector<double> taskTimes;       ///< 4 measured times in milliseconds: npar_simulate_options::task_times; empty: the machine's
+  std::vector<double> rowsSent;        ///< 2 shares of the rows of experts: sent to other ranks, and to other hosts; empty: all
+  bool postValidated = false, overlappedGathers = false, unfusedSums = false, unmovedWork = false; ///< as in npar_simulate_options
 };
 
 struct PlanOptions {
   int32_t jobs = 0;  ///< threads; default: the machine's
   int64_t hosts = 0; ///< default: one, or all of an uneven machine
   int64_t batch = 0; ///< default: the train block's
-  double budget = 0; ///< of compilations; default 52
+  double budget = 0; ///< effort, not a limit: npar_plan_options::budget; default 52
   std::string goal;  ///< "speed" (default), "memory" or "money"
 };
 
@@ -200,13 +210,43 @@ inline Result<Report> verify(const Request &request, const VerifyOptions &option
       request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_verify(raw, &given, json, error); });
 }
 
-/// Predicts a training step on the request's machine.
-inline Result<Report> simulate(const Request &request, const SimulateOptions &options = {}) {
+namespace detail {
+
+/// The options of a simulation for the C interface, with the memory that they need. `call`: takes the request and them.
+template <typename Call> Result<Report> simulated(const Request &request, const SimulateOptions &options, Call call) {
+  if (!(options.taskTimes.empty() || options.taskTimes.size() == 4))
+    return usage("taskTimes has " + std::to_string(options.taskTimes.size()) + " times: it must have 4, or none");
+  if (!(options.rowsSent.empty() || options.rowsSent.size() == 2))
+    return usage("rowsSent has " + std::to_string(options.rowsSent.size()) + " shares: it must have 2, or none");
   auto given = detail::options<npar_simulate_options>();
   given.hosts = options.hosts, given.jitter = options.jitter, given.jitter_samples = options.jitterSamples;
   given.jitter_seed = options.jitterSeed, given.total_tokens = options.totalTokens;
-  return detail::reportOn(
-      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_simulate(raw, &given, json, error); });
+  std::vector<npar_str> slow = strsOf(options.slow), slowLinks = strsOf(options.slowLinks);
+  given.slow = slow.data(), given.slow_count = slow.size(), given.slow_links = slowLinks.data(), given.slow_link_count = slowLinks.size();
+  given.device_mtbf = options.deviceMtbf, given.host_mtbf = options.hostMtbf;
+  given.checkpoint_seconds = options.checkpointSeconds, given.restart_seconds = options.restartSeconds;
+  given.devices = options.devices, given.place = str(options.place);
+  given.task_times = options.taskTimes.empty() ? nullptr : options.taskTimes.data();
+  given.rows_sent = options.rowsSent.empty() ? nullptr : options.rowsSent.data();
+  given.post_validated = options.postValidated, given.overlapped_gathers = options.overlappedGathers;
+  given.unfused_sums = options.unfusedSums, given.unmoved_work = options.unmovedWork;
+  return reportOn(request, [&](const npar_request *raw, npar_buffer **made, npar_error **error) { return call(raw, &given, made, error); });
+}
+
+} // namespace detail
+
+/// Predicts a training step on the request's machine.
+inline Result<Report> simulate(const Request &request, const SimulateOptions &options = {}) {
+  return detail::simulated(request, options, npar_simulate);
+}
+
+/// Draws that step: Format::Svg, Format::Json (trace events of Chrome and Perfetto) or Format::Html.
+inline Result<std::string> simulateDraw(const Request &request, const SimulateOptions &options, Format format) {
+  Result<Report> drawn = detail::simulated(
+      request, options, [&](const npar_request *raw, const npar_simulate_options *given, npar_buffer **picture, npar_error **error) {
+        return npar_simulate_draw(raw, given, static_cast<npar_format>(format), picture, error);
+      });
+  return drawn.ok() ? Result<std::string>(std::move(drawn).value().json) : Result<std::string>(drawn.error());
 }
 
 /// Searches a plan for the request's model and machine.

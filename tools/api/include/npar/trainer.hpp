@@ -277,6 +277,15 @@ public:
     npar_array array = from.raw();
     return act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_write(trainer, detail::str(name), &array, error); });
   }
+  /// Writes several, all or none. `steps`: steps done from now on, by which learning rates and optimizers count; -1: as before.
+  Result<void> writeAll(const std::vector<Input> &arrays, int64_t steps = -1) {
+    Result<std::vector<npar_input>> raw = rawOf(arrays.data(), arrays.size(), "");
+    if (!raw.ok())
+      return raw.error();
+    return act([&](npar_trainer *trainer, npar_error **error) {
+      return npar_trainer_write_all(trainer, raw.value().data(), raw.value().size(), steps, error);
+    });
+  }
   /// A managed DLPack tensor (struct DLManagedTensorVersioned, version 1), whose deleter frees it. A view and a piece are read-only and
   /// keep the trainer's memory. A copy can also be of an optimizer state or of an output of the last step. `piece`: number of the piece of
   /// Export::Piece.
@@ -328,16 +337,25 @@ private:
   Result<void> withPath(npar_code (*function)(npar_trainer *, npar_str, npar_error **), const std::string &path) {
     return act([&](npar_trainer *trainer, npar_error **error) { return function(trainer, detail::str(path), error); });
   }
-  Result<StepResult> step(const Input *inputs, size_t count) {
+  /// `kind`: what a refusal calls an array, "input ".
+  static Result<std::vector<npar_input>> rawOf(const Input *inputs, size_t count, const char *kind) {
     std::vector<npar_input> raw;
     for (size_t i = 0; i < count; ++i) {
       if (std::string refusal = inputs[i].array.refusal(inputs[i].name); !refusal.empty())
-        return detail::usage("input " + refusal);
+        return detail::usage(kind + refusal);
       raw.push_back({detail::str(inputs[i].name), inputs[i].array.raw()});
     }
+    return raw;
+  }
+
+  Result<StepResult> step(const Input *inputs, size_t count) {
+    Result<std::vector<npar_input>> raw = rawOf(inputs, count, "input ");
+    if (!raw.ok())
+      return raw.error();
     auto result = detail::options<npar_step_result>();
-    Result<void> done =
-        act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_step(trainer, raw.data(), raw.size(), &result, error); });
+    Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {
+      return npar_trainer_step(trainer, raw.value().data(), raw.value().size(), &result, error);
+    });
     return done.ok() ? Result<StepResult>(detail::stepOf(result)) : Result<StepResult>(done.error());
   }
 

@@ -107,7 +107,7 @@ Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, eng
 
 Status limitDevices(dsl::Machine &machine, int64_t devices) {
   if (int64_t most = dsl::devicesOfHosts(machine); devices > most)
-    return Status::usage(fmt::format("--devices {}: {} of machine '{}' has {}", devices,
+    return Status::usage(fmt::format("{}: {} of machine '{}' has {}", nameOf(engine::Option::Devices, std::to_string(devices)),
                                      dsl::isUneven(machine) ? "a kind of hosts" : "a host", machine.name, dsl::counted(most, "device")));
   if (devices > 0)
     dsl::takeDevices(machine, devices);

@@ -3,6 +3,7 @@
 
 #include "compiler/schedules/Schedule.h"
 #include "dsl/Program.h"
+#include "dsl/format/ModelText.h"
 #include "dsl/machine/Machine.h"
 #include "engine/program/Elements.h"
 #include "engine/status/Status.h"
@@ -154,6 +155,7 @@ struct PlanTask {
   RoutedExperts experts;
   bool countsPositions = false;                ///< RoutedExperts.h
   std::string importAs;                        ///< how a text next to the model's folder imports it
+  std::optional<dsl::ModelText> modelText;     ///< TaskRequest::alone; nothing: `importAs` names a file
   const foreign::ForeignProgram *as = nullptr; ///< a program that has to have words for each plan; null: none
 
   int64_t ranks() const; ///< that the hosts hold
@@ -161,7 +163,9 @@ struct PlanTask {
   const OwnAxis *ownAxis(const std::string &name) const;
 };
 
-/// The whole text: import, configuration, plan, train block.
+/// The text for the search: import, configuration, plan, train block.
 std::string textOf(const PlanTask &task, const Candidate &candidate);
+/// The text for the user: the same, or with PlanTask::modelText in place of the import.
+std::string textToKeep(const PlanTask &task, const Candidate &candidate);
 
 } // namespace npar::planner

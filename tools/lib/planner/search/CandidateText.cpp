@@ -293,17 +293,28 @@ std::string trainText(const PlanTask &task) {
   return out.str();
 }
 
-} // namespace
-
-std::string textOf(const PlanTask &task, const Candidate &candidate) {
-  std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
+/// The constants that the user has chosen as a configuration; empty without any.
+std::string configurationText(const PlanTask &task) {
+  std::string constants;
   if (!task.options.config)
     for (const std::string &setting : task.options.settings)
       if (auto pair = models::settingOf(setting))
         constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", pair->first, pair->second);
-  if (!constants.empty())
-    text += fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);
-  return text + PlanTree(task, candidate).text() + "\n" + trainText(task);
+  return constants.empty() ? "" : fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);
+}
+
+} // namespace
+
+std::string textOf(const PlanTask &task, const Candidate &candidate) {
+  return fmt::format("import \"{}\"\n\n", task.importAs) + configurationText(task) + PlanTree(task, candidate).text() + "\n" +
+         trainText(task);
+}
+
+std::string textToKeep(const PlanTask &task, const Candidate &candidate) {
+  if (!task.modelText)
+    return textOf(task, candidate);
+  const std::string configuration = task.modelText->declaresModel ? "" : configurationText(task);
+  return task.modelText->text + "\n" + configuration + PlanTree(task, candidate).text() + "\n" + trainText(task);
 }
 
 } // namespace npar::planner

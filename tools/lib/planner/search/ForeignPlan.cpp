@@ -52,6 +52,8 @@ std::vector<std::string> aloneIn(const foreign::ForeignRun &run) {
     words.push_back(fmt::format("stages [{}]", fmt::join(run.stages, ", ")));
   if (run.zero > 0 && run.replicas > 1)
     words.push_back(fmt::format("shares in {} replicas", run.replicas));
+  if (run.secondaryGroups() > 1)
+    words.push_back(fmt::format("second shares of parameters over {} ranks", run.secondaryRanks));
   if (run.zero > 0 && run.cp > 1 && run.storeOverContext)
     words.push_back("shares over context parallelism too");
   if (run.expertsOverContext)

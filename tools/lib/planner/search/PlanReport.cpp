@@ -226,6 +226,7 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
                       result.complete ? "no other candidate can be better, by its bound"
                       : result.local  ? "no candidate that differs from the best in one setting is better; others can be"
                                       : "others can be better: the search ended before all were compiled");
+  text += "# A comment behind a line names another value there, and what it would take with the other lines unchanged.\n";
   text += "#   " + printableName(command) + "\n"; // a text is UTF-8, which names of files may not be
   std::istringstream lines(printable(remarks));
   for (std::string line; std::getline(lines, line);)

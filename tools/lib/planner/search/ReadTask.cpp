@@ -54,6 +54,20 @@ std::vector<TrainingRule> rulesOf(const dsl::Program &program) {
   return rules;
 }
 
+/// Whether a text is that of the file with its path. A host can give another one that name.
+bool isOnDisk(const dsl::SourceProvider &texts, const std::string &path) {
+  std::string unreadable;
+  const dsl::DiskTexts disk;
+  return disk.has(path) && disk.read(path, SIZE_MAX, unreadable) == texts.read(path, SIZE_MAX, unreadable);
+}
+
+/// Keeps the text of a model that is in memory, which no file can import.
+void takeModelText(PlanTask &task, const std::vector<std::pair<std::string, std::string>> &constants) {
+  std::string unreadable;
+  if (std::optional<std::string> text = task.options.texts->read(task.names.file, SIZE_MAX, unreadable))
+    task.modelText = dsl::modelText(*text, task.names.name, constants);
+}
+
 } // namespace
 
 engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &observer, const foreign::ForeignModel *run) {
@@ -114,15 +128,22 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   std::vector<std::string> &settings = task.options.settings;
   std::vector<std::string> set = std::move(settings);
   settings.clear();
-  for (const std::string &constant : program.model.constants)
-    if (std::optional<std::string> value = models::takeSetting(set, constant)) // the last one holds
-      settings.push_back(constant + "=" + *value);
+  if (request.alone || !task.options.config) {
+    for (const auto &[constant, value] : program.model.chosenConstants)
+      settings.push_back(constant + "=" + value);
+    task.options.config.reset();
+  } else {
+    for (const std::string &constant : program.model.constants)
+      if (std::optional<std::string> value = models::takeSetting(set, constant)) // the last one holds
+        settings.push_back(constant + "=" + *value);
+  }
   fs::path file = task.names.file;
   bool ofLibrary = file.parent_path() == fs::path(models::standardLibrary()) / "models";
-  std::error_code ignored;
-  bool inMemory = task.options.texts && !fs::exists(file, ignored);
+  bool inMemory = task.options.texts && !isOnDisk(*task.options.texts, task.names.file);
   task.importAs = ofLibrary ? file.stem().string() : inMemory ? file.string() : fs::absolute(file).string();
   TRY_STATUS(models::checkImportable(task.importAs));
+  if (request.alone && inMemory)
+    takeModelText(task, program.model.chosenConstants);
   return task;
 }
 

@@ -361,7 +361,7 @@ private:
 
 std::string nameOf(const Tried &tried) { return nameOf(tried.candidate) + (tried.text.empty() ? "" : " (the run's own)"); }
 
-std::string textOf(const PlanTask &task, const Tried &tried) { return tried.text.empty() ? textOf(task, tried.candidate) : tried.text; }
+std::string textOf(const PlanTask &task, const Tried &tried) { return tried.text.empty() ? textToKeep(task, tried.candidate) : tried.text; }
 
 std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
   if (!tried.fits())

@@ -39,7 +39,7 @@ struct SearchResult {
   int best = -1;                     ///< of `tried`; -1: none fits
 };
 
-/// `nameOf` and `textOf` of its candidate, except for a plan that was given.
+/// `nameOf` and `textToKeep` of its candidate, except for a plan that was given.
 std::string nameOf(const Tried &tried);
 std::string textOf(const PlanTask &task, const Tried &tried);
 

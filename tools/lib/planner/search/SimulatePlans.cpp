@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Ranks.h"
 #include "engine/readable/Printable.h"
+#include "engine/show/View.h"
 #include "engine/status/Thrown.h"
 #include "tools/lib/annotate/RepeatedBlocks.h"
 #include "tools/lib/models/Compilation.h"
@@ -81,6 +82,9 @@ Result<StepFigures> figuresOf(const program::Program &program, const dsl::Progra
     figures.stages = dealOf(blocksOfStages(program, model.model.repeats), prediction);
   if (options.lanes)
     figures.lanes = compactTimeline(program, prediction.simulation);
+  if (options.sent)
+    for (const show::ClassView &each : show::viewOf(program).classes)
+      figures.sent = std::max(figures.sent.value_or(0), static_cast<double>(each.sentBytes));
   return figures;
 }
 

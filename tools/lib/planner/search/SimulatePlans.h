@@ -36,6 +36,7 @@ struct StepFigures {
   double reducing = 0;            ///< seconds in which the rank that sums with others longest does so (cost::ClassTime)
   double reducingExposed = 0;     ///< of them, those in which it does not compute
   double flops = 0;               ///< of the model, all ranks together
+  std::optional<double> sent;     ///< bytes that the rank that sends most sends, if they were asked for
   std::vector<StageDeal> stages;  ///< on an uneven machine
   std::vector<std::string> lanes; ///< the timeline (compactTimeline), if it was asked for
 };
@@ -60,6 +61,7 @@ struct AttemptOptions {
   bool lanes = false;             ///< also keep the timeline of each plan
   size_t verified = ~size_t(0);   ///< number of plans, the first ones, that are verified; the others are drafts
   std::vector<size_t> order = {}; ///< numbers of the plans as they are started; empty: their own order
+  bool sent = false;              ///< also count the bytes that ranks send
 };
 
 /// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`

@@ -78,16 +78,23 @@ std::string sweepText(const Sweep &sweep) {
     table[0].push_back(setting.key);
   table[0].insert(table[0].end(),
                   {"time", "speed-up", "efficiency", "MFU", "memory", "fits", "bubble", "exposed", "all-reduce", "exposed of it"});
+  const bool countsBytes =
+      std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const Attempt &row) { return row.figures && row.figures->sent; });
+  if (countsBytes)
+    table[0].push_back("sent");
   size_t refused = 0;
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
     std::vector<std::string> &cells = table.emplace_back(sweep.valuesOf(row));
-    if (const std::optional<StepFigures> &figures = sweep.rows[row].figures)
+    if (const std::optional<StepFigures> &figures = sweep.rows[row].figures) {
       cells.insert(cells.end(),
                    {humanTime(figures->seconds), fmt::format("{:.2f}", sweep.speedUp(row)), percent(sweep.efficiency(row)),
                     percent(figures->mfu), humanBytes(static_cast<double>(figures->memory)), fitsText(*figures), percent(figures->bubble),
                     percent(figures->exposed), humanTime(figures->reducing), humanTime(figures->reducingExposed)});
-    else
+      if (countsBytes)
+        cells.push_back(figures->sent ? humanBytes(*figures->sent) : "-");
+    } else {
       ++refused;
+    }
   }
   std::vector<size_t> widths(table[0].size());
   for (const std::vector<std::string> &cells : table)
@@ -148,6 +155,8 @@ OrderedJson sweepJson(const Sweep &sweep) {
       one["all_reduce_seconds"] = figures->reducing;
       one["exposed_all_reduce_seconds"] = figures->reducingExposed;
       one["dollars_per_step"] = orNull(figures->dollars);
+      if (figures->sent)
+        one["sent_bytes"] = *figures->sent;
     }
     one["refused"] = sweep.rows[row].figures ? OrderedJson() : OrderedJson(sweep.rows[row].reason);
     rows.push_back(std::move(one));

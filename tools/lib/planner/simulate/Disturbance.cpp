@@ -3,6 +3,7 @@
 
 #include "engine/program/Classes.h"
 #include "engine/program/Ranks.h"
+#include "engine/status/OptionNames.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +18,8 @@
 namespace npar::planner {
 
 using namespace npar::program;
+using engine::nameOf;
+using engine::Option;
 
 namespace {
 
@@ -74,8 +77,8 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
                                                 const std::vector<std::vector<int64_t>> &places) {
   int64_t world = worldOf(program);
   auto wrong = [&](const std::string &noun, int64_t count, const std::string &whose) {
-    return engine::Status(engine::Code::BadInput,
-                          fmt::format("--slow {}: there is no {} {}; {} {}, from 0 on", flag, noun, chosen.last, whose, count));
+    return engine::Status(engine::Code::BadInput, fmt::format("{}: there is no {} {}; {} {}, from 0 on", nameOf(Option::Slow, flag), noun,
+                                                              chosen.last, whose, count));
   };
   std::vector<int64_t> ranks;
   if (chosen.name == "rank") {
@@ -106,8 +109,9 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
         ranks.push_back(rank);
     return ranks;
   }
-  return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: '{}' is neither 'rank' nor 'host' nor a mesh axis{}", flag,
-                                                            chosen.name, axes.empty() ? "" : " (" + axes + ")"));
+  return engine::Status(engine::Code::BadInput,
+                        fmt::format("{}: '{}' is neither 'rank' nor 'host' nor a mesh axis{}", nameOf(Option::Slow, flag), chosen.name,
+                                    axes.empty() ? "" : " (" + axes + ")"));
 }
 
 } // namespace
@@ -152,7 +156,7 @@ engine::Result<Disturbance> disturbanceOf(const SlowParts &slow, const Program &
       there |= kind.machine.links[level].bandwidth > 0;
     if (!there)
       return engine::Status::badInput(
-          fmt::format("--slow-link {}: machine '{}' has no links of level '{}'", flag, machine.name, slower.what));
+          fmt::format("{}: machine '{}' has no links of level '{}'", nameOf(Option::SlowLink, flag), machine.name, slower.what));
     double &times = result.deviations.messages[level];
     times = std::max(times, slower.times);
   }

@@ -2,6 +2,7 @@
 #include "tools/lib/planner/simulate/Outlook.h"
 
 #include "engine/program/Ranks.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +57,8 @@ engine::Result<Outlook> outlookOf(const OutlookRequest &request, const program::
   result.request = request;
   result.tokensPerStep = tokensOfSample(program) * static_cast<double>(program.batch());
   if (request.tokens > 0 && result.tokensPerStep == 0)
-    return Status::badInput(fmt::format("--total-tokens: model '{}' reads no tokens", program.model()->str()));
+    return Status::badInput(
+        fmt::format("{}: model '{}' reads no tokens", engine::labelOf(engine::Option::TotalTokens), program.model()->str()));
   TRY_STATUS(engine::stopIfAsked(observer, "the simulation"));
   TRY(result.disturbance, disturbanceOf(request.slow, program, machine, places, deviations));
   TRY(result.prediction, predict(program, machine, places, request.slow.given() ? result.disturbance.deviations : deviations));

@@ -5,6 +5,8 @@
     p.why()                               # why the ranks communicate
     t = npar.Trainer(p)                   # all ranks, in this process
     t.step(tokens=x, targets=y).loss      # one step from your arrays
+
+`python -m npar --docs` prints the folder of the documents: tools/python/README.md, the language in dsl/LANGUAGE.md and dsl/PLANS.md.
 """
 
 from ._arrays import Piece, View
@@ -12,6 +14,7 @@ from ._errors import (
     CheckFailed, CompileError, Diagnostic, Edit, Error, Fix, InputError, InternalError, RunError, Stopped, Timeout, UsageError,
 )
 from ._loader import ArrayLoader
+from ._magic import load_ipython_extension  # for `%load_ext npar`
 from ._native import version as __version__
 from ._pictures import Page, Picture, Report
 from ._program import (

@@ -1,5 +1,6 @@
 """Arrays in both directions: what Python lends to npar, and views of npar's memory, without a dependency on NumPy or PyTorch."""
 
+import importlib
 import sys
 from typing import Any, Optional, Tuple
 
@@ -10,9 +11,13 @@ _CPU = (1, 3)  # DLPack's numbers of the processor's memory, and of such memory 
 
 def lend(value: Any, name: str):
     """An array in the processor's memory that DLPack or the buffer protocol can read."""
+    if value is None:
+        raise TypeError(f"'{name}' is None: pass an array")
     if getattr(value, "requires_grad", False):
         value = value.detach()
-    numpy = sys.modules.get("numpy")
+    if getattr(value, "is_neg", bool)():  # PyTorch negates such a tensor only when it is read
+        value = value.resolve_neg()
+    numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         return _native_numpy(numpy, value, name)
     device = getattr(value, "__dlpack_device__", None)
@@ -25,13 +30,19 @@ def lend(value: Any, name: str):
     except TypeError:
         pass
     try:
-        import numpy
+        numpy = importlib.import_module("numpy")
     except ImportError:
         raise TypeError(f"'{name}' is a {type(value).__name__}: pass a NumPy array, a PyTorch tensor or another array with DLPack") from None
-    return _native_numpy(numpy, numpy.asarray(value), name)
+    try:
+        made = numpy.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"'{name}' is no array: {error}") from None
+    return _native_numpy(numpy, made, name)
 
 
 def _native_numpy(numpy, value, name: str):
+    if isinstance(value, numpy.ma.MaskedArray) and numpy.ma.is_masked(value):
+        raise TypeError(f"'{name}' has masked elements, and npar has no masks: pass {name}.filled(value)")
     value = numpy.asarray(value)
     if value.dtype.kind not in "iufb":
         raise TypeError(f"'{name}' has elements of type {value.dtype}: npar reads integers, floats and bool")
@@ -58,6 +69,7 @@ class View:
 
     @property
     def shape(self) -> Tuple[int, ...]:
+        """Sizes of the dimensions."""
         return tuple(self._tensor.shape)
 
     @property
@@ -72,10 +84,12 @@ class View:
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         count = 1
         for each in self.shape:
             count *= each
@@ -83,6 +97,7 @@ class View:
 
     @property
     def read_only(self) -> bool:
+        """True for views and pieces, False for copies."""
         return self._tensor.read_only
 
     def __dlpack_device__(self) -> Tuple[int, int]:
@@ -97,6 +112,8 @@ class View:
         numpy = _numpy(self)
         made = numpy.from_dlpack(self)
         if dtype is not None and numpy.dtype(dtype) != made.dtype:
+            if copy is False:
+                raise ValueError(f"'{self.name}' has {self.dtype}, so {dtype} needs a copy")
             return made.astype(dtype)
         return made.copy() if copy else made
 
@@ -110,9 +127,12 @@ class View:
 
     def torch(self):
         """A PyTorch tensor of the same memory. Do not write to it."""
-        import torch
+        import torch  # type: ignore
 
         return torch.from_dlpack(self)
+
+    def __reduce__(self):
+        raise TypeError(f"'{self.name}' is a view of npar's memory, which cannot be pickled: pickle a copy, {self.name!r} of trainer.state_dict()")
 
     def __len__(self) -> int:
         if not self.shape:
@@ -140,9 +160,8 @@ class Piece(View):
         return f"<npar.Piece of '{self.name}' on rank {self.rank}: {self.dtype}{list(self.shape)} {place}{'' if self.owned else ', replica'}>"
 
 
-def gathered(tensor, name: str):
-    """A copy with memory of its own: a NumPy array, or without NumPy a View."""
-    view = View(tensor, name)
+def as_numpy(view: View):
+    """The view as a NumPy array, or without NumPy the view itself."""
     try:
         return view.numpy()
     except ImportError:

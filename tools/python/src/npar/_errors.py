@@ -4,6 +4,8 @@ import dataclasses
 import json
 from typing import List, Optional, Tuple
 
+from ._words import in_python_words
+
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
@@ -84,7 +86,7 @@ class CompileError(InputError):
             if self._source is None:
                 raise UsageError("apply: the text that was compiled is not known here; pass it as `text`")
             name, text = self._source
-        edits = []
+        edits: List[Edit] = []
         for diagnostic in self.diagnostics:
             fix = next((fix for fix in diagnostic.fixes if fix.trust in trust and fix.edits), None)
             if fix and (name is None or all(edit.file == name for edit in fix.edits)):
@@ -141,7 +143,7 @@ def exception_of(code: int, text: str, data: str) -> Error:
     """Makes the exception of an error of the library."""
     diagnostics = tuple(Diagnostic._of(each) for each in json.loads(data).get("diagnostics", ())) if data else ()
     kind = CompileError if code == 1 and diagnostics else _classes.get(code, Error)
-    return kind(text, diagnostics)
+    return kind(text if diagnostics else in_python_words(text), diagnostics)
 
 
 def warnings_of(data: str) -> List[Diagnostic]:

@@ -54,7 +54,8 @@ class Listener:
         if kind in (REMARK, WARNING):
             if self.progress:
                 self.progress.end()
-            log.log(logging.WARNING if kind == WARNING else logging.INFO, "%s", text)
+            warns = kind == WARNING or text.startswith("warning: ")
+            log.log(logging.WARNING if warns else logging.INFO, "%s", text.removeprefix("warning: "))
         elif self.progress:
             if kind == PHASE:
                 self.progress.show(text)

@@ -11,6 +11,7 @@ import sys
 from typing import Any, Dict, Iterator, Mapping
 
 from ._errors import InputError, UsageError
+from ._request import mapping_of
 
 
 def text_of(state: Any) -> str:
@@ -45,7 +46,7 @@ def _packed(value: Any, path: str) -> Any:
         whole = numpy.ascontiguousarray(value)
         return {"numpy": [whole.dtype.str, list(numpy.shape(value)), base64.b64encode(whole.tobytes()).decode()]}
     raise InputError(
-        f"the loader's {path} is a {type(value).__name__}, which a checkpoint cannot keep: "
+        f"the loader's {path} has the type {type(value).__name__}, which a checkpoint cannot keep: "
         "use dictionaries, lists, numbers, strings, bytes and arrays in state_dict()"
     )
 
@@ -66,7 +67,7 @@ def _unpacked(value: Any) -> Any:
         return base64.b64decode(content)
     dtype, shape, data = content
     if kind == "torch":
-        import torch
+        import torch  # type: ignore
 
         flat = torch.frombuffer(bytearray(base64.b64decode(data)), dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
         return flat.view(getattr(torch, dtype)).reshape(shape)
@@ -75,8 +76,19 @@ def _unpacked(value: Any) -> Any:
     return numpy.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
 
 
+def _rows_of(array: Any, name: str) -> Any:
+    """An array whose rows can be chosen by an array of numbers; lists become one of NumPy."""
+    import numpy
+
+    if isinstance(array, (list, tuple)):
+        array = numpy.asarray(array)
+    if not getattr(array, "shape", ()):
+        raise InputError(f"ArrayLoader: '{name}' is a {type(array).__name__} without rows: pass an array of NumPy or PyTorch")
+    return array
+
+
 class ArrayLoader:
-    """Batches of the rows of arrays, in a new order each epoch, without end. It is resumable.
+    """Batches of the rows of arrays, in a new order each epoch, without end. It is resumable. An evaluation takes each batch once.
 
     arrays   the arrays by name, all with the same number of rows
     batch    rows of a batch: `program.inputs["tokens"].shape[0]`. Rows that do not fill a batch are left out of an epoch.
@@ -85,7 +97,11 @@ class ArrayLoader:
     """
 
     def __init__(self, arrays: Mapping[str, Any], batch: int, *, shuffle: bool = True, seed: int = 0):
+        arrays = {name: _rows_of(array, name) for name, array in mapping_of(arrays, "ArrayLoader: arrays", "arrays by the names of the inputs").items()}
         rows = {name: len(array) for name, array in arrays.items()}
+        for name, number in (("batch", batch), ("seed", seed)):
+            if not hasattr(number, "__index__") or number < 0:
+                raise InputError(f"ArrayLoader: {name} is {number!r}: pass a whole number of 0 or more")
         if not rows or len(set(rows.values())) != 1:
             raise InputError(f"ArrayLoader: the arrays must have the same number of rows, and they have {rows}")
         self._arrays, self.batch, self.shuffle, self.seed = dict(arrays), int(batch), shuffle, int(seed)
@@ -96,12 +112,13 @@ class ArrayLoader:
 
     @property
     def batches_per_epoch(self) -> int:
+        """Number of whole batches in a pass over the rows."""
         return self.rows // self.batch
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         import numpy
 
-        epoch, order = -1, None
+        epoch, order = -1, numpy.arange(0)
         while True:
             now, at = divmod(self._done, self.batches_per_epoch)
             if now != epoch:
@@ -112,14 +129,19 @@ class ArrayLoader:
             yield {name: array[rows] for name, array in self._arrays.items()}
 
     def state_dict(self) -> Dict[str, int]:
+        """The position in the data, and what it depends on."""
         return {"done": self._done, "rows": self.rows, "batch": self.batch, "seed": self.seed, "shuffle": self.shuffle}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Continues from the position of `state_dict()`. Other arrays, batches or seeds are refused."""
         here = self.state_dict()
         for key, word in (("rows", "rows"), ("batch", "rows per batch"), ("seed", "seed"), ("shuffle", "shuffle")):
             if state[key] != here[key]:
                 raise UsageError(f"ArrayLoader: the checkpoint's data had {word} {state[key]}, and these have {here[key]}")
         self._done = int(state["done"])
+
+    def __repr__(self) -> str:
+        return f"<npar.ArrayLoader of {', '.join(self._arrays)}: {self.rows} rows, batches of {self.batch}; {self._done} batches done>"
 
     def once(self) -> Iterator[Dict[str, Any]]:
         """One pass in the arrays' own order, for `trainer.evaluate(loader.once())`."""

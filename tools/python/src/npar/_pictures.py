@@ -3,12 +3,13 @@
 import html
 import os
 import pathlib
+from typing import Callable, Union
 
 
 class Picture:
     """An SVG drawing. A notebook shows it; `save` writes it."""
 
-    def __init__(self, svg: str, text: str = "", trace: str = ""):
+    def __init__(self, svg: str, text: str = "", trace: Union[str, Callable[[], str]] = ""):
         self.svg, self.text, self._trace = svg, text, trace
 
     def save(self, path) -> pathlib.Path:

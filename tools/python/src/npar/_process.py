@@ -1,8 +1,12 @@
-"""Guards against use after a fork: the child has the memory of the parent, but none of its threads."""
+"""Guards at the ends of processes: after a fork, where the child has the memory of the parent but none of its threads, and at the exit."""
 
+import atexit
 import os
 
+from . import _native
 from ._errors import UsageError
+
+atexit.register(_native.end_calls)  # threads of the kind daemon may still be inside
 
 _started = None  # the process that has used npar's threads
 

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import json
-import os
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -12,7 +11,7 @@ from ._errors import Diagnostic, UsageError, warnings_of
 from ._events import Listener
 from ._pictures import Page, Picture, Report
 from ._process import using_threads
-from ._request import Imports, Request
+from ._request import KINDS, Imports, Request, path_of
 
 _SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)
 _TEXT, _JSON, _SVG, _HTML = range(4)
@@ -41,7 +40,10 @@ class Output:
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A parameter with the mesh axes that split it, the pipeline stages that hold it and the names of its optimizer states."""
+    """A parameter with the mesh axes that split it, the pipeline stages that hold it and the names of its optimizer states.
+
+    stored_shape  in files of weights and in PyTorch's modules, where several axes can be one dimension
+    """
 
     name: str
     dtype: str
@@ -51,6 +53,7 @@ class Parameter:
     split_by: Tuple[str, ...]
     stages: Tuple[int, ...]
     states: Tuple[str, ...]
+    stored_shape: Tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,18 +156,25 @@ class Program:
         return {
             each["name"]: Parameter(
                 each["name"], each["dtype"], tuple(each["axes"]), tuple(each["shape"]), each["frozen"], tuple(each["split_by"]),
-                tuple(each["stages"]), tuple(each["states"]),
+                tuple(each["stages"]), tuple(each["states"]), tuple(each["stored_shape"]),
             )
             for each in self._data(_PARAMETERS)["parameters"]
         }
 
     @functools.cached_property
+    def _states(self) -> Tuple[str, ...]:
+        """States of the training as a whole, such as the loss scale of fp16."""
+        return tuple(self._data(_PARAMETERS)["states"])
+
+    @functools.cached_property
     def mesh(self) -> Mesh:
+        """The mesh: axes, ranks, stages."""
         data = self._data(_MESH)
         return Mesh({axis["name"]: axis["size"] for axis in data["mesh"]}, data["ranks"], tuple(tuple(s["ranks"]) for s in data["stages"]))
 
     @property
     def ranks(self) -> int:
+        """Number of ranks."""
         return self.mesh.ranks
 
     @functools.cached_property
@@ -225,7 +235,7 @@ class Program:
 
     def save(self, path) -> pathlib.Path:
         """Writes the compiled program (.npx), which `npar.open` opens."""
-        self._native.save(os.fspath(path))
+        self._native.save(path_of(path))
         return pathlib.Path(path)
 
     def bytes(self) -> bytes:
@@ -246,9 +256,19 @@ class Program:
     def __repr__(self) -> str:
         return f"<npar.Program: {self._line()}>"
 
+    def __reduce__(self):  # a native program, to be trusted like the pickle that holds it
+        return _unpickled, (self.bytes(), self._request, self._opened)
+
+    def __deepcopy__(self, memo) -> "Program":
+        return self
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         text = self._native.describe(_SUMMARY, _TEXT, {})
         return {"text/plain": text, "image/svg+xml": self._native.describe(_TIMELINE, _SVG, {})}
+
+    def _is_kind(self, kind: str) -> bool:
+        """False of an opened program, whose kind its request does not know."""
+        return self._request is not None and not self._opened and self._request.given["kind"] == KINDS[kind]
 
     def _data(self, view: int):
         return json.loads(self._native.describe(view, _JSON, {}))
@@ -258,6 +278,10 @@ class Program:
         if self._request is None or self._opened:
             raise UsageError("the program was opened, not compiled, so npar does not know its text: pass `program`, compiled for this use")
         return _compile(self._request.changed(kind=kind, without_kernels=False), progress=False)
+
+
+def _unpickled(data: bytes, request: Optional[Request], opened: bool) -> Program:
+    return Program(_native.from_bytes(data), request, opened)
 
 
 def _size(count: float) -> str:
@@ -283,7 +307,8 @@ def compile(
 
     model     a model text, the path of one, the name of a model of the standard library ("gpt2"), or a folder: of Hugging Face, or of
               checkpoints that npar wrote
-    plan, train, config   names of blocks of the text; default: the only one. plan="none": one rank
+    plan, train, config   names of blocks of the text; default: the only one. The plans of library models have 2 to 8 ranks;
+              plan="none" has one
     set       settings: {"depth": 4, "mesh.tp": 2, "micro": 1}
     imports   texts by the name in `import`: a dictionary or a function; they precede files and the standard library
     machine   machine to plan for: a name, a path or a text
@@ -305,7 +330,8 @@ def compile(
 def load(folder, **options) -> Program:
     """Compiles the model of a folder of Hugging Face, or of a folder of checkpoints. Options as for `compile`.
 
-    A Trainer of the program begins with random parameters: `trainer.load_weights(folder)` reads the folder's.
+    The default plan is the library model's, with 2 to 8 ranks; plan="none" has one. A Trainer of the program begins with random
+    parameters: `trainer.load_weights(folder)` reads the folder's.
     """
     path = pathlib.Path(folder)
     if not path.is_dir():
@@ -315,11 +341,13 @@ def load(folder, **options) -> Program:
 
 def open(path) -> Program:
     """Opens a compiled program (.npx). It holds native code: open only what you would execute."""
-    return Program(_native.open(os.fspath(path)), Request.of(pathlib.Path(path)), opened=True)
+    return Program(_native.open(path_of(path)), Request.of(pathlib.Path(path)), opened=True)
 
 
 def from_bytes(data: bytes) -> Program:
     """The same from memory."""
+    if not isinstance(data, bytes):
+        raise TypeError(f"from_bytes takes bytes, as program.bytes() returns them, not {type(data).__name__}")
     return Program(_native.from_bytes(data), None)
 
 

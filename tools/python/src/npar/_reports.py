@@ -1,15 +1,17 @@
 """Verification, simulation and search: what can be known about a plan without training."""
 
 import json
-import os
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from . import _native
 from ._errors import CheckFailed, InputError, UsageError
 from ._events import Listener
+from ._pictures import Page, Picture
 from ._process import using_threads
-from ._program import Program, _compile, _size
-from ._request import Request
+from ._program import _HTML, _JSON, _SVG, Program, _compile, _size
+from ._request import OPTIONS as REQUEST_OPTIONS, Request, at_least_one
+
+Slow = Union[Mapping[str, float], str, Iterable[str]]
 
 
 class Figures(Dict[str, Any]):
@@ -45,7 +47,30 @@ class VerifyReport(Figures):
 
 
 class Prediction(Figures):
-    """A predicted training step; the members are those of `npar simulate --json`."""
+    """A predicted training step; the members are those of `npar simulate --json`. A notebook shows its timeline."""
+
+    def __init__(self, report: Mapping[str, Any], drawing: Optional[Callable[[int], str]] = None):
+        super().__init__(report)
+        self._drawing = drawing
+
+    def _draw(self, format: int) -> str:
+        if self._drawing is None:
+            raise UsageError("this prediction was copied or unpickled, and pictures need its model: call npar.simulate again")
+        return self._drawing(format)
+
+    def __reduce__(self):  # without the pictures, which need the request
+        return Prediction, (dict(self),)
+
+    def timeline(self) -> Picture:
+        """The predicted step, a row per stage."""
+        return Picture(self._draw(_SVG), repr(self), lambda: self._draw(_JSON))
+
+    def page(self) -> Page:
+        """A page to explore the predicted step, with the step at full speed below it if ranks or links are slow."""
+        return Page(self._draw(_HTML))
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": repr(self), **({"image/svg+xml": self._draw(_SVG)} if self._drawing else {})}
 
     def __repr__(self) -> str:
         memory = self.get("memory_bytes")
@@ -65,7 +90,11 @@ _usual |= {(key, "false") for key in ("sequence", "per_step")}
 
 
 class PlanReport(Figures):
-    """The best plan that a search found. `text` is the plan; `compile()` compiles it; `tried` has all plans with their figures."""
+    """The best plan that a search found; `tried` has all plans with their figures.
+
+    `text` compiles as it is: `npar.compile(report.text)`, or `report.compile()`. It contains the model's text, or imports the file or the
+    library model. What the model imports by `imports=` must be given again; `compile()` does.
+    """
 
     _request: Optional[Request] = None
 
@@ -93,25 +122,19 @@ class PlanReport(Figures):
 
 
 def _with_plan(request: Request, text: str, kernels: bool) -> Request:
-    given = {key: value for key, value in request.given.items() if key in ("kind", "machine", "targets")}
-    given.update(text=text, name="<plan>", without_kernels=not kernels, settings=[], targets=given.get("targets", []))
-    own, imports = request.given.get("text"), request.imports
-    if own is None:
-        return Request(given, imports)
-    name = request.given.get("name", "<text>")
-
-    def find(wanted: str):  # the plan imports the text that the search was given
-        if wanted == name or wanted == os.path.splitext(name)[0]:
-            return own
-        return imports(wanted) if imports else None
-
-    return Request(given, find)
+    kept = {key: value for key, value in request.given.items() if key in ("kind", "machine", "targets")}
+    return Request({**kept, "settings": [], "text": text, "name": "<plan>", "without_kernels": not kernels}, request.imports)
 
 
-def _request_of(model, options: Mapping[str, Any]) -> Request:
+def _request_of(model, options: Mapping[str, Any], function: str) -> Request:
+    unknown = [key for key in options if key not in REQUEST_OPTIONS]
+    if unknown:
+        raise TypeError(f"{function}() has no argument '{unknown[0]}'; besides its own it takes {', '.join(REQUEST_OPTIONS)}")
     if isinstance(model, Program):
         if model._request is None:
             raise UsageError("the program was opened from memory, so npar does not know its text: save it, and pass the path")
+        if model._opened and function != "simulate":
+            raise UsageError(f"{function}: the program was opened, not compiled, so npar does not know its text: pass the model's text, or its path")
         wrong = [key for key in options if key != "machine"]
         if wrong:
             raise UsageError(f"{', '.join(wrong)}: the program is compiled already; pass its text, or compile it with these")
@@ -135,27 +158,91 @@ def verify(
     A failed check is a report that is false, not an exception: see VerifyReport.raise_if_failed. Models of more than 5 million parameters
     need any_size=True. Other options as for `compile`.
     """
-    report, _ = _reported(_native.verify, _request_of(model, options), dict(threads=threads, seed=seed, any_size=any_size), progress)
+    at_least_one("verify", threads=threads)
+    report, _ = _reported(_native.verify, _request_of(model, options, "verify"), dict(threads=threads, seed=seed, any_size=any_size), progress)
     return VerifyReport(report)
 
 
 def simulate(
-    model: Union[str, Program], *, machine: Optional[str] = None, hosts: Optional[int] = None, jitter: Optional[float] = None,
-    jitter_samples: Optional[int] = None, jitter_seed: Optional[int] = None, total_tokens: Optional[float] = None, progress: bool = False,
-    **options: Any,
+    model: Union[str, Program], *, machine: Optional[str] = None, hosts: Optional[int] = None, devices: Optional[int] = None,
+    place: Optional[str] = None, slow: Optional[Slow] = None, slow_links: Optional[Slow] = None, jitter: Optional[float] = None,
+    jitter_samples: Optional[int] = None, jitter_seed: Optional[int] = None, device_mtbf: Optional[float] = None,
+    host_mtbf: Optional[float] = None, checkpoint_seconds: Optional[float] = None, restart_seconds: Optional[float] = None,
+    total_tokens: Optional[float] = None, task_times: Optional[Sequence[float]] = None, rows_sent: Optional[Sequence[float]] = None,
+    post_validated: bool = False, overlapped_gathers: bool = False, unfused_sums: bool = False, unmoved_work: bool = False,
+    progress: bool = False, **options: Any,
 ) -> Prediction:
-    """Predicts a training step on a machine that you need not have, such as "dgx-a100".
+    """Predicts a training step on a machine that you need not have, such as "dgx-a100". tools/PLANNING.md explains the figures.
 
-    jitter        share by which times vary, such as 0.05
-    total_tokens  of the whole training, for its duration and price
+    hosts, devices  number of hosts, and of devices of each host; default: what the ranks need, and all
+    place           order of ranks on hosts, such as "pp, dp, tp"; default: the plan's
+    slow            slow ranks with their factors: {"rank=3": 1.5, "host=0-1": 1.2, "pp=2": 1.1}, or texts such as "rank=3:1.5"
+    slow_links      slow links by their level: {"cluster": 2}
+    jitter          share by which times vary at random, such as 0.05, with `jitter_samples` steps (100) and `jitter_seed`
+    device_mtbf, host_mtbf  mean hours between failures of a device and of a host; they need `checkpoint_seconds`, for which training
+                    waits for a checkpoint, and `restart_seconds` from a failure until training continues
+    total_tokens    of the whole training, for its duration and price
+
+    Assumptions:
+
+    task_times      milliseconds of a stage's forward, backward, gradients of weights, and of a message, which replace the machine's
+    rows_sent       shares of the rows of experts that are sent to other ranks, and to other hosts
+    post_validated  the update does not wait for the norm of the gradients
+    overlapped_gathers  gathers of updated parameters overlap the next step's first forward
+    unfused_sums    a pass of its own adds each micro-batch's gradients to their sum
+    unmoved_work    work is not moved between collectives and the first use of their results
 
     Other options as for `compile`.
     """
+    at_least_one("simulate", hosts=hosts, devices=devices, jitter_samples=jitter_samples)
     if machine is not None:
         options["machine"] = machine
-    chosen = dict(hosts=hosts, jitter=jitter, jitter_samples=jitter_samples, jitter_seed=jitter_seed, total_tokens=total_tokens)
-    report, _ = _reported(_native.simulate, _request_of(model, options), chosen, progress)
-    return Prediction(report)
+    if jitter is None and (jitter_samples is not None or jitter_seed is not None):
+        raise UsageError("simulate: jitter_samples and jitter_seed need jitter, such as jitter=0.05")
+    numbers = dict(
+        jitter=jitter, device_mtbf=device_mtbf, host_mtbf=host_mtbf, checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds,
+        total_tokens=total_tokens,
+    )
+    chosen = dict(
+        hosts=hosts, devices=devices, place=place, slow=_slow(slow, "slow"), slow_links=_slow(slow_links, "slow_links"),
+        jitter_samples=jitter_samples, jitter_seed=jitter_seed, task_times=_numbers(task_times, "task_times", 4),
+        rows_sent=_numbers(rows_sent, "rows_sent", 2), post_validated=post_validated, overlapped_gathers=overlapped_gathers,
+        unfused_sums=unfused_sums, unmoved_work=unmoved_work, **{name: _number(value, name) for name, value in numbers.items()},
+    )
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    request = _request_of(model, options, "simulate")
+    report, _ = _reported(_native.simulate, request, chosen, progress)
+    return Prediction(report, lambda format: request.call(_native.simulate_draw, chosen, format, None))
+
+
+def _slow(value: Optional[Slow], name: str) -> Optional[List[str]]:
+    """Slow parts as texts: {"rank=3": 1.5} is "rank=3:1.5"."""
+    if value is None or isinstance(value, str):
+        return value if value is None else [value]
+    if isinstance(value, Mapping):
+        return [f"{which}:{_number(times, name):.17g}" for which, times in value.items()]
+    texts = list(value)
+    if not all(isinstance(each, str) for each in texts):
+        raise TypeError(f"{name} is {value!r}: pass a dictionary such as {{'rank=3': 1.5}}, or texts such as 'rank=3:1.5'")
+    return texts
+
+
+def _number(value: Optional[float], name: str) -> Optional[float]:
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}: pass a number") from None
+
+
+def _numbers(values: Optional[Sequence[float]], name: str, count: int) -> Optional[List[float]]:
+    if values is None:
+        return None
+    numbers = [number for number in (_number(each, name) for each in values) if number is not None]
+    if len(numbers) != count:
+        raise UsageError(f"{name} has {len(numbers)} numbers: it must have {count}")
+    return numbers
 
 
 def plan(
@@ -166,21 +253,22 @@ def plan(
 
     hosts   default: one
     batch   default: the train block's
-    budget  effort, in compilations of a small pipeline; default 52. The fastest plans' neighbours are compiled in addition
+    budget  effort, not a limit: about this many compilations of a small pipeline; default 52. The neighbours of the best plans come on top
     goal    "speed", "memory" or "money"
     jobs    threads; default: the machine's
 
     Other options as for `compile`.
     """
+    at_least_one("plan", hosts=hosts, batch=batch, jobs=jobs)
+    budget = _number(budget, "budget")
     if budget is not None and not budget > 0:
-        raise UsageError(f"plan: budget is {budget}, it must be positive")
+        raise UsageError(f"plan: budget is {budget:g}, it must be positive")
     if machine is not None:
         options["machine"] = machine
-    request = _request_of(model, options)
-    report, _ = _reported(
-        _native.plan, request, dict(hosts=hosts, batch=None if batch is None else int(batch), budget=None if budget is None else float(budget), goal=goal, jobs=jobs),
-        progress,
-    )
+    request = _request_of(model, options, "plan")
+    if isinstance(model, Program):
+        request = request.without_plan()
+    report, _ = _reported(_native.plan, request, dict(hosts=hosts, batch=batch, budget=budget, goal=goal, jobs=jobs), progress)
     made = PlanReport(report)
     made._request = request
     return made

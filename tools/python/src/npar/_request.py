@@ -9,14 +9,31 @@ from ._errors import CompileError, UsageError
 
 Imports = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
+# The arguments of Request.of after the model.
+OPTIONS = ("plan", "train", "config", "set", "imports", "machine", "targets", "kind", "kernels", "name")
 KINDS = {"training": 0, "evaluation": 1, "generation": 2}
 
 
 def word_of(value: Any) -> str:
     """A setting as a model text writes it."""
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    return str(value)
+    if value is None:
+        return "none"
+    if type(value).__name__ in ("bool", "bool_"):  # Python's and NumPy's
+        return "true" if value else "false"
+    word = str(value)
+    if not word:
+        raise UsageError("a setting is empty: give a value, such as set={'width': 32}")
+    return word
+
+
+def path_of(path: Any) -> str:
+    """A path as the library takes it: UTF-8."""
+    text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the file name {text!r} is not Unicode: npar takes names in UTF-8, so rename it") from None
+    return text
 
 
 def mapping_of(value: Any, name: str, content: str) -> Mapping:
@@ -24,6 +41,13 @@ def mapping_of(value: Any, name: str, content: str) -> Mapping:
     if value is not None and not isinstance(value, collections.abc.Mapping):
         raise TypeError(f"{name} has the type {type(value).__name__}: pass a dictionary of {content}")
     return value or {}
+
+
+def at_least_one(function: str, **numbers: Any) -> None:
+    """Refuses counts of 0 and less. What is no number the library refuses."""
+    for name, number in numbers.items():
+        if hasattr(number, "__index__") and number < 1:
+            raise UsageError(f"{function}: {name} is {number}: it must be 1 or more")
 
 
 class Request:
@@ -54,6 +78,9 @@ class Request:
     def changed(self, **changes) -> "Request":
         return Request({**self.given, **{key: value for key, value in changes.items() if value is not None}}, self.imports)
 
+    def without_plan(self) -> "Request":
+        return Request({key: value for key, value in self.given.items() if key != "plan"}, self.imports)
+
     def call(self, function, *arguments):
         """Calls a function of the library with this request; a located error gets to know its text."""
         try:
@@ -74,9 +101,11 @@ class Request:
 
 def _source_of(model) -> Dict[str, str]:
     if isinstance(model, pathlib.PurePath):
-        return {"folder" if os.path.isdir(model) else "file": os.fspath(model)}
+        return {"folder" if os.path.isdir(model) else "file": path_of(model)}
     if not isinstance(model, str):
         raise TypeError(f"a model is a text, a path or the name of a library model, not {type(model).__name__}")
-    if "\n" in model or "{" in model or not model.strip():
+    if not model.strip():
+        raise UsageError("the model text is empty")
+    if "\n" in model or "{" in model:
         return {"text": model}
     return {"folder" if os.path.isdir(model) else "file": model}

@@ -3,26 +3,31 @@
 import collections.abc
 import dataclasses
 import json
+import math
+import numbers
+import operator
 import os
 import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _native
-from ._arrays import Piece, View, gathered, lend
-from ._errors import InputError, UsageError
+from ._arrays import Piece, View, as_numpy, lend
+from ._errors import InputError, RunError, Stopped, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
-from ._loader import state_of, text_of
+from ._loader import ArrayLoader, state_of, text_of
 from ._process import same_process, using_threads
 from ._program import Program
-from ._request import mapping_of
+from ._request import at_least_one, mapping_of, path_of
 
 _VIEW, _PIECE, _COPY = range(3)
 _STATE_FILE = "loader.json"
+_STEPS = "#steps"  # in a state, next to states such as "#loss_scale" that belong to no parameter
 
 
 @dataclasses.dataclass(frozen=True)
 class StepResult:
-    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0.
+    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0. One for
+    generation has no loss either.
 
     losses        the named losses of the model
     valid_tokens  targets of the batch that count; None: all
@@ -47,7 +52,7 @@ class StepResult:
 class Evaluation:
     """The measures over data that the training does not see. `data`: the JSON of `npar eval --json`.
 
-    loss        None of a model without a loss
+    loss        None of a model without a loss; NaN, with a warning, if it is not finite
     perplexity  of a model that predicts tokens, else None
     losses, metrics  the named ones, each None where it is undefined
     samples     None if npar read a stream of tokens
@@ -74,7 +79,7 @@ class Generated:
 
 
 class StateDict(collections.abc.Mapping):
-    """The parameters by name, each gathered when it is asked for."""
+    """The parameters by name, and with them what `state_dict` adds. Each is gathered when it is asked for."""
 
     def __init__(self, trainer: "Trainer", names: List[str]):
         self._trainer, self._names = trainer, names
@@ -82,7 +87,21 @@ class StateDict(collections.abc.Mapping):
     def __getitem__(self, name: str):
         if name not in self._names:
             raise KeyError(name)
-        return self._trainer[name]
+        return self._trainer.steps if name == _STEPS else self._trainer[name]
+
+    def torch(self) -> Dict[str, Any]:
+        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`.
+
+        Parameters have their stored shapes, as in files of weights and in the modules of transformers.
+        """
+        import torch  # type: ignore
+
+        parameters = self._trainer.program.parameters
+        tensors = {name: torch.tensor(self[name]) if name == _STEPS else torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
+        return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
+
+    def __repr__(self) -> str:
+        return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -91,17 +110,24 @@ class StateDict(collections.abc.Mapping):
         return len(self._names)
 
 
+class _Closed:
+    """Stands for the native trainer of a closed one: every use is refused."""
+
+    def __getattr__(self, name: str):
+        raise UsageError("the trainer is closed: make another one with npar.Trainer(program)")
+
+
 class Trainer:
-    """All ranks of a program in this process. For one thread at a time, except `stop`.
+    """All ranks of a program in this process. For one thread at a time, except `stop`. `with npar.Trainer(p) as t:` closes it at the end.
 
     program   from npar.compile, npar.load or npar.open
     threads   workers; default: the machine's
     seed      of parameters and dropout; default: the program's
     backend   "cpu", "cuda", or "null", which computes nothing
-    timeout   seconds without any progress after which a step fails; default 300
+    timeout   seconds without any progress, or without the other processes, after which a call fails; default 300
     weights   a file or folder of weights to begin with, instead of random ones
     job       "env": the processes that torchrun has started share the ranks. Each makes a Trainer of the same program, and all make the
-              same calls with the same global batches. "none": this process has all ranks. Default: "env" where RANK and WORLD_SIZE are
+              same calls in the same order with the same global batches: a difference is a UsageError. "none": this process has all ranks. Default: "env" where RANK and WORLD_SIZE are
               set, as torchrun does
     """
 
@@ -111,6 +137,7 @@ class Trainer:
     ):
         if not isinstance(program, Program):
             raise TypeError(f"a Trainer takes an npar.Program, as npar.compile returns it, not {type(program).__name__}")
+        at_least_one("Trainer", threads=threads)
         using_threads()
         options: Dict[str, Any] = {"uninitialised": weights is not None}
         if job is None:
@@ -124,14 +151,19 @@ class Trainer:
             if value is not None:
                 options[key] = value
         if timeout is not None:
+            if not isinstance(timeout, numbers.Real):
+                raise TypeError(f"timeout is {timeout!r}: pass seconds")
+            if not timeout > 0:
+                raise UsageError(f"timeout is {timeout:g}: it must be more than 0 seconds")
             options["timeout_seconds"] = float(timeout)
         self.program = program
         self._pid = os.getpid()
         with Listener() as listener:
-            self._native = _native.Trainer(program._native, options, listener)
+            self._native: Any = _native.Trainer(program._native, options, listener)
         self._evaluation: Optional[Program] = None
         self._generation: Optional[Program] = None
         self._evaluator: Optional["Trainer"] = None
+        self._folder: Optional[Tuple[int, int]] = None  # of its checkpoints: only there it may add more
         if weights is not None:
             self.load_weights(weights)
 
@@ -148,12 +180,15 @@ class Trainer:
         for name in arrays:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
-        return StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
+        result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
+        if _is_unsound(result):
+            log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
+        return result
 
     def run(
         self, loader: Iterable[Mapping[str, Any]], *, steps: int, evaluate: Optional[Iterable] = None, evaluate_every: Optional[int] = None,
         checkpoint=None, checkpoint_every: Optional[int] = None, checkpoint_keep: Optional[int] = None, resume: bool = False,
-        progress: bool = False,
+        nonfinite: str = "stop", progress: bool = False,
     ) -> Iterator[StepResult]:
         """Trains on the batches of a loader and yields each step's result: `for r in trainer.run(loader, steps=1000): print(r.loss)`.
 
@@ -163,17 +198,38 @@ class Trainer:
         checkpoint  a folder; a checkpoint is written every `checkpoint_every` steps and at the end. `checkpoint_keep`: how many stay
         resume    True: continue from the newest checkpoint of the folder, if it has one; nothing is left to do if that one has all steps. The loader continues, too: it needs
                   `state_dict` and `load_state_dict`, as torchdata's StatefulDataLoader and npar.ArrayLoader have them
+        nonfinite  "stop": RunError after a step whose loss or gradients are not finite; "continue": the next batch. Neither changes a
+                  parameter in such a step. Under fp16 npar skips steps by itself while the loss scale is too large
 
         A `break` ends the training after the step. Write a checkpoint then with `save`, if you want one.
         """
         self._check_process()
+        if not isinstance(loader, collections.abc.Iterable):
+            raise TypeError(f"run: the loader has the type {type(loader).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
+        if self.program.outputs:
+            raise UsageError("run: the program only goes forward: compile it with kind='training', or use evaluate or generate")
+        for name, number in (("steps", steps), ("checkpoint_every", checkpoint_every), ("checkpoint_keep", checkpoint_keep), ("evaluate_every", evaluate_every)):
+            if number is not None and not hasattr(number, "__index__"):
+                raise TypeError(f"run: {name} is {number!r}: pass a whole number")
+            if number is not None and number < 0:
+                raise UsageError(f"run: {name} is {number}: it must be 0 or more")
+        at_least_one("run", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
+        steps = operator.index(steps)
+        if nonfinite not in ("stop", "continue"):
+            raise UsageError(f"run: nonfinite is {nonfinite!r}: stop or continue")
         if checkpoint is None and (checkpoint_every or checkpoint_keep or resume):
             raise UsageError("run: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder")
         if evaluate is None and evaluate_every:
             raise UsageError("run: evaluate_every needs evaluate, a loader")
+        if evaluate is not None and not isinstance(evaluate, collections.abc.Iterable):
+            raise TypeError(f"run: evaluate has the type {type(evaluate).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
         if resume and not (hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")):  # at once, not when the work is done
             raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
-        if resume and os.path.isdir(checkpoint) and _checkpoints(checkpoint):
+        if checkpoint is not None:
+            self._check_folder(checkpoint, resume)
+            if hasattr(loader, "state_dict"):
+                text_of(loader.state_dict())
+        if resume and _checkpoints(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
         if resume and self.steps == steps:  # a finished script that runs again
@@ -181,14 +237,22 @@ class Trainer:
         if self.steps >= steps:
             raise UsageError(f"run: steps is {steps}, and {self.steps} are done: it must be larger, because it counts those before")
         self._native.set_length(steps, _steps_per_epoch(loader))
-        return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, progress)
+        return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, nonfinite == "stop", progress)
 
-    def _run(self, loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, keep, progress):
+    def _run(
+        self, loader: Any, steps: int, evaluate: Any, evaluate_every: Optional[int], checkpoint: Any, checkpoint_every: Optional[int],
+        keep: Optional[int], ends_if_not_finite: bool, progress: bool,
+    ) -> Iterator[StepResult]:
         line = Progress() if progress else None
         batches = _endless(loader)
         try:
             while self.steps < steps:
                 result = self.step(next(batches))
+                if ends_if_not_finite and _is_unsound(result):
+                    raise RunError(
+                        f"run: step {result.step} changed nothing: its loss is {result.loss:g}, its gradient norm {result.grad_norm:g}; "
+                        "look for NaN in the batch, lower the learning rate, or pass nonfinite='continue'"
+                    )
                 done = self.steps
                 more: Dict[str, Any] = {}
                 if evaluate is not None and (done == steps or (evaluate_every and done % evaluate_every == 0)):
@@ -216,9 +280,10 @@ class Trainer:
         on_step   called with each StepResult; if it returns False, the training stops and Stopped is raised
         """
         self._check_process()
+        at_least_one("train", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
         options = _given(
             steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
-            checkpoint=None if checkpoint is None else os.fspath(checkpoint), checkpoint_every=checkpoint_every,
+            checkpoint=None if checkpoint is None else path_of(checkpoint), checkpoint_every=checkpoint_every,
             checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=_paths(evaluate),
         )
         if evaluate_every:
@@ -232,8 +297,17 @@ class Trainer:
             elif kind == EVALUATED:
                 log.info("evaluation after %d steps: %s", done, text)
 
+        stopped: Optional[Stopped] = None
         with Listener(progress, hears) as listener:
-            return json.loads(self._native.run(options, listener))
+            try:
+                report = self._native.run(options, listener)
+            except Stopped as error:
+                stopped = error
+        if checkpoint is not None:
+            self._folder = _identity(path_of(checkpoint))
+        if stopped:
+            raise stopped
+        return json.loads(report)
 
     def evaluate(self, data=None, *, tokens: Optional[str] = None, program: Optional[Program] = None, progress: bool = False) -> Evaluation:
         """The loss with the present parameters, over each batch once.
@@ -242,7 +316,7 @@ class Trainer:
         program  the same model compiled with kind="evaluation"; default: compiled from the trainer's own text
         """
         self._check_process()
-        if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and all(isinstance(each, (str, os.PathLike)) for each in data)):
+        if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, os.PathLike)) for each in data)):
             options = _given(data=_paths(data), tokens=tokens)
             options["program"] = self._evaluation_program(program)._native
             with Listener(progress) as listener:
@@ -258,7 +332,7 @@ class Trainer:
         for name in forward.parameters:
             evaluator._native.write(name, View(self._native.tensor(name, _COPY, 0), name))
         batches = 0
-        for batch in loader:
+        for batch in loader.once() if isinstance(loader, ArrayLoader) else loader:
             evaluator.step(batch)
             batches += 1
         if not batches:
@@ -280,19 +354,22 @@ class Trainer:
         self._check_process()
         if count == 0:
             raise UsageError("generate: count is 0, it must be at least 1")
+        tokens = None if isinstance(prompt, str) else _whole_numbers(prompt, "prompt")
+        if not (prompt if tokens is None else tokens):
+            raise UsageError("generate: the prompt is empty: it must have at least one token")
         if program is None:
             if self._generation is None:
                 self._generation = self.program._compiled_for(2)
             program = self._generation
         options = _given(
-            count=count, tokenizer=None if tokenizer is None else os.fspath(tokenizer), temperature=float(temperature), top_k=top_k,
+            count=count, tokenizer=None if tokenizer is None else path_of(tokenizer), temperature=float(temperature), top_k=top_k,
             top_p=float(top_p), seed=seed,
         )
         options["program"] = program._native
-        if isinstance(prompt, str):
+        if tokens is None:
             options["prompt_text"] = prompt
         else:
-            options["prompt"] = [int(each) for each in prompt]
+            options["prompt"] = tokens
 
         def hears(kind, text, done, total, step, candidate):
             if kind == TOKEN and on_token:
@@ -311,6 +388,19 @@ class Trainer:
         """Steps done, those of a resumed checkpoint included."""
         return self._native.steps()
 
+    def close(self) -> None:
+        """Frees the memory of all ranks, except what views still show. A closed trainer refuses every use; closing it again changes nothing."""
+        self._native = _Closed()
+        if self._evaluator is not None:
+            self._evaluator.close()
+            self._evaluator = None
+
+    def __enter__(self) -> "Trainer":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
     # -- checkpoints and weights
 
     def save(self, folder, *, loader=None, keep: int = 0) -> pathlib.Path:
@@ -320,26 +410,28 @@ class Trainer:
         """
         self._check_process()
         files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
-        self._native.save(os.fspath(folder), list(files.items()), keep)
+        self._native.save(path_of(folder), list(files.items()), keep)
+        self._folder = _identity(path_of(folder))
         return pathlib.Path(folder) / f"step-{self.steps}"
 
     def resume(self, folder, *, loader=None) -> "Trainer":
         """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
         self._check_process()
-        self._native.resume(os.fspath(folder))
+        self._native.resume(path_of(folder))
+        self._folder = _identity(path_of(folder))
         if loader is not None:
             self._load_loader(loader, folder)
         return self
 
     def save_weights(self, path) -> None:
-        """All parameters as one .safetensors file."""
+        """All parameters as one .safetensors file. Of several processes, process 0 writes it."""
         self._check_process()
-        self._native.save_weights(os.fspath(path))
+        self._native.save_weights(path_of(path))
 
     def load_weights(self, path) -> "Trainer":
         """Weights of a .safetensors file, a folder of Hugging Face or a checkpoint."""
         self._check_process()
-        self._native.load_weights(os.fspath(path))
+        self._native.load_weights(path_of(path))
         return self
 
     def hash(self) -> str:
@@ -366,41 +458,85 @@ class Trainer:
         return self[name]
 
     def __getitem__(self, name: str):
-        self._check_process()
-        return gathered(self._native.tensor(name, _COPY, 0), name)
+        return as_numpy(self._gathered(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Writes a parameter or an optimizer state on every rank that keeps a piece of it."""
+        """Writes a parameter or an optimizer state on every rank that keeps a piece of it. The stored shape of a parameter is right, too."""
         self._check_process()
-        self._native.write(name, lend(value, name))
+        _check_name(name)
+        self._native.write(name, self._lent(name, value))
+
+    def _lent(self, name: str, value: Any):
+        """An array for a parameter, in its own shape."""
+        array = lend(value, name)
+        known = self.program.parameters.get(name)
+        if known and tuple(getattr(array, "shape", ())) == known.stored_shape != known.shape and hasattr(array, "reshape"):
+            array = array.reshape(known.shape)
+        return array
 
     def __contains__(self, name: str) -> bool:
         return name in self._names(True)
 
     def state_dict(self, optimizer: bool = False) -> StateDict:
-        """The parameters by name, and with `optimizer` the optimizer's states: a mapping that gathers each when it is read."""
-        return StateDict(self, self._names(optimizer))
+        """The parameters by name: a mapping that gathers each when it is read.
+
+        optimizer  True: also what training needs to continue with the same bits: the optimizer's states, those of the loss scale of fp16,
+                   and "#steps", the number of steps done
+        """
+        return StateDict(self, self._names(optimizer) + ([_STEPS] if optimizer else []))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`."""
+        """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`.
+
+        With the latter the trainer continues after the same number of steps. If an array is refused, nothing has changed.
+        """
+        self._check_process()
+        state = mapping_of(state, "load_state_dict: the state", "arrays by their names")
         missing = [name for name in self._names(False) if name not in state]
-        unknown = [name for name in state if name not in self._names(True)]
+        known = {*self._names(True), _STEPS}
+        unknown = [name for name in state if name not in known]
         if missing or unknown:
-            raise InputError("load_state_dict: " + "; ".join(f"{word} {', '.join(map(repr, names[:5]))}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
-        for name, value in state.items():
-            self[name] = value
+            raise InputError("load_state_dict: " + "; ".join(f"{word} {_some(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
+        values = dict(state.items())
+        steps = _whole_numbers([values.pop(_STEPS, -1)], _STEPS)[0]
+        self._native.write_all({name: self._lent(name, value) for name, value in values.items()}, steps)
 
     def _names(self, optimizer: bool) -> List[str]:
         parameters = self.program.parameters.values()
-        return [each.name for each in parameters] + ([state for each in parameters for state in each.states] if optimizer else [])
+        states = [state for each in parameters for state in each.states] + list(self.program._states)
+        return [each.name for each in parameters] + (states if optimizer else [])
 
     # -- inside
+
+    def __reduce__(self):
+        raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
+
+    def _check_folder(self, folder, resume: bool) -> None:
+        """Refuses, before any work, a folder in which no checkpoint can be written."""
+        path = pathlib.Path(path_of(folder))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': {error.strerror}") from None
+        if not os.access(path, os.W_OK):
+            raise InputError(f"run: checkpoints cannot be written to '{folder}': it is not writable")
+        found = _checkpoints(path)
+        if found and not resume and _identity(path) != self._folder:
+            raise InputError(f"run: '{folder}' has checkpoints of a training, the newest {found[-1].name}: pass resume=True to continue it, or name another folder")
+
+    def _gathered(self, name: str) -> View:
+        """A copy from all ranks, with memory of its own."""
+        self._check_process()
+        _check_name(name)
+        return View(self._native.tensor(name, _COPY, 0), name)
 
     def _check_process(self) -> None:
         same_process(self._pid, "trainer")
 
     def _evaluation_program(self, program: Optional[Program] = None) -> Program:
         if program is not None:
+            if not isinstance(program, Program) or "losses" not in program.outputs and not program._is_kind("evaluation"):
+                raise UsageError("evaluate: program is not compiled for evaluation: npar.compile(..., kind='evaluation')")
             return program
         if self._evaluation is None:
             self._evaluation = self.program._compiled_for(1)
@@ -415,11 +551,38 @@ class Trainer:
         loader.load_state_dict(state_of(text))
 
     def __repr__(self) -> str:
-        return f"<npar.Trainer of {self.program._line()}; {self.steps} steps done>"
+        state = "closed" if isinstance(self._native, _Closed) else f"{self.steps} steps done"
+        return f"<npar.Trainer of {self.program._line()}; {state}>"
+
+
+def _is_unsound(result: StepResult) -> bool:
+    """True if the loss is not finite, or the gradients are not, except where fp16 skips a step to find its loss scale."""
+    return not math.isfinite(result.loss) or not (math.isfinite(result.grad_norm) or result.loss_scale > 1)
 
 
 def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
-    return Evaluation(report.get("loss"), report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
+    loss = report.get("loss")
+    if loss is None and "loss" in report:  # JSON has no NaN
+        loss = math.nan
+        log.warning("evaluate: the loss is not finite; look for NaN in the parameters and in the data")
+    return Evaluation(loss, report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
+
+
+def _some(names: List[str]) -> str:
+    """The first few of a list of names."""
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"trainer[{name!r}]: pass the name of a parameter, such as 'head.weight'; program.parameters lists them")
+
+
+def _whole_numbers(values: Iterable[Any], name: str) -> List[int]:
+    try:
+        return [operator.index(each) for each in values]
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}: pass whole numbers") from None
 
 
 def _given(**options) -> Dict[str, Any]:
@@ -429,7 +592,10 @@ def _given(**options) -> Dict[str, Any]:
 def _paths(data) -> Optional[List[str]]:
     if data is None:
         return None
-    return [os.fspath(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    try:
+        return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    except TypeError:
+        raise TypeError(f"data is {data!r}: pass a file, or a list of files or INPUT=FILE") from None
 
 
 def _endless(loader) -> Iterator[Mapping[str, Any]]:
@@ -451,6 +617,12 @@ def _steps_per_epoch(loader) -> float:
         except TypeError:
             known = 0
     return float(known)
+
+
+def _identity(folder) -> Tuple[int, int]:
+    """Device and number of a folder, whatever path leads to it."""
+    found = os.stat(folder)
+    return found.st_dev, found.st_ino
 
 
 def _checkpoints(folder) -> List[pathlib.Path]:
