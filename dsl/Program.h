@@ -296,8 +296,6 @@ struct Plan {
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;
-  bool offload = false; ///< whether blocks keep what their backward needs in the host's memory
-  Location offloadAt;
   double expertBuffer = 0; ///< rows that ranks reserve for experts, as a multiple of those of a balanced load; 0: enough for all
   Location expertBufferAt;
   std::optional<HostOrder> place;

@@ -88,8 +88,6 @@ inline constexpr Real live{"pipe.live"};
 inline constexpr Value<mlir::LocationAttr> liveLine{"pipe.live_loc"};
 /// Clauses whose fields ClauseAttributes.h has as structs.
 inline constexpr List<mlir::DictionaryAttr> stores{"dist.stores"}, tiers{"npar.tiers"};
-/// Blocks keep what their backward needs in the host's memory: the line that says so.
-inline constexpr Value<mlir::LocationAttr> offload{"npar.offload"};
 inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precision{"nn.precision"}, limits{"npar.require"},
     placement{"npar.place"}, expertBuffer{"npar.experts"}, servers{"dist.servers"};
 

@@ -19,7 +19,9 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
   try {
     for (const std::optional<ast::Name> &only : {source.folder, source.share})
       if (only)
-        reporter.fail(Code::M12, only->location, "a folder and a share belong to a tier, and '" + source.mesh.front().text + "' is a mesh axis");
+        reporter.fail(Code::M13, only->location,
+                      "a folder and a share belong to a tier, and '" + source.mesh.front().text + "' is a mesh axis",
+                      {"remove it, or store in a tier: `host`, or `file \"folder\"`"});
     std::vector<std::string> over;
     for (const ast::Name &m : source.mesh) {
       if (!findMesh(mesh, m.text))

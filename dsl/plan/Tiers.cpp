@@ -46,7 +46,8 @@ private:
       reporter.fail(Code::M13, source.mesh.back().location, "a rule names a tier or mesh axes, not both",
                     {"write two rules, such as `optimizer -> dp` and `optimizer -> host`"});
     if (source.per)
-      reporter.fail(Code::M13, source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and a tier stores none");
+      reporter.fail(Code::M13, source.per->location,
+                    "'per " + source.per->text + "' says when gradients are reduced, and a tier stores none");
   }
 
   std::string folderOf(const ast::StoreRule &source, Tier tier) {
@@ -78,8 +79,9 @@ private:
 
   void add(const TierRule &rule, const std::string &what) {
     auto same = std::find_if(rules.begin(), rules.end(), [&](const TierRule &other) { return other.what == rule.what; });
-    auto elsewhere = std::find_if(rules.begin(), rules.end(),
-                                  [&](const TierRule &other) { return rule.tier == Tier::File && other.tier == Tier::File && other.folder != rule.folder; });
+    auto elsewhere = std::find_if(rules.begin(), rules.end(), [&](const TierRule &other) {
+      return rule.tier == Tier::File && other.tier == Tier::File && other.folder != rule.folder;
+    });
     if (elsewhere != rules.end())
       reporter.error(Code::M13, rule.location, "the files of '" + what + "' are in folder \"" + rule.folder + "\"", elsewhere->location,
                      "others are in \"" + elsewhere->folder + "\"", {"name the same folder in both rules"});

@@ -37,7 +37,8 @@ plan pair(dp = 2, tp = 2) for Tiny {
     micro 2
     split { batch -> dp
             hidden, vocab -> tp }
-    store { optimizer -> dp }
+    store { optimizer -> dp
+            optimizer -> host }
 }
 """
 # Several losses and a metric, frozen parameters, a state, a data block with a part for evaluation.
