@@ -420,8 +420,10 @@ std::string LocalSession::hashOfParameters(bool states) const {
     if (const Variable &variable = *program.variables()->Get(i);
         variable.kind() == VariableKind::Parameter && isModelState(variable) == states) {
       int64_t master = masterOf(program, i);
-      (void)variables->visitBytes(master >= 0 ? static_cast<uint32_t>(master) : i,
-                                  [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
+      Status status = variables->visitBytes(master >= 0 ? static_cast<uint32_t>(master) : i,
+                                            [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
+      if (!status.ok())
+        return "";
     }
   return hash.text();
 }

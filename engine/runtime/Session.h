@@ -157,7 +157,8 @@ public:
   /// only its own.
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const = 0;
 
-  /// XXH3-128 over all logical parameters (over the masters of 16-bit ones) in program order, as 32 hex digits.
+  /// XXH3-128 over all logical parameters (over the masters of 16-bit ones) in program order, as 32 hex digits; empty if parameters of
+  /// other sessions cannot be read.
   virtual std::string parameterHash() const = 0;
   /// The same of the model's states; empty if it has none.
   virtual std::string stateHash() const = 0;

@@ -41,6 +41,11 @@ x, y = rng.integers(0, 256, (16, 32)), rng.integers(0, 256, (16, 32))
 """
 
 
+def environment(**more):
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON") and name not in ("RANK", "WORLD_SIZE")}
+    return {**own, "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
 @unittest.skipIf(PYTHON is None, LACKING)
 class PythonTest(unittest.TestCase):
     def setUp(self):
@@ -49,13 +54,9 @@ class PythonTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "hello.npar").write_text(HELLO)
 
-    def environment(self, **more):
-        own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON") and name not in ("RANK", "WORLD_SIZE")}
-        return {**own, "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", **more}
-
     def python(self, script, code=0, **more):
         """Runs a script after BEGIN; returns what it prints."""
-        result = subprocess.run([PYTHON, "-c", BEGIN + script], cwd=self.folder, env=self.environment(**more), capture_output=True, text=True, timeout=300)
+        result = subprocess.run([PYTHON, "-c", BEGIN + script], cwd=self.folder, env=environment(**more), capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout
 
@@ -357,7 +358,7 @@ assert np.allclose(t["output.pred"], t["table.weight"][x] @ t["up.weight"] + t["
         """Without a logging set-up warnings are on standard error and remarks are not; logging.basicConfig shows both."""
         script = "npar.Trainer(npar.compile(hello, plan='none', set={'world': 2}))"
         for begin, remarks in (("", False), ("logging.basicConfig(level=logging.INFO)\n", True)):
-            result = subprocess.run([PYTHON, "-c", BEGIN + begin + script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            result = subprocess.run([PYTHON, "-c", BEGIN + begin + script], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=300)
             self.assertIn("warning: setting 'world' has no effect: no plan is taken\n   world=2\n   ^~~~~", result.stderr)
             self.assertEqual("INFO:npar:" in result.stderr, remarks, result.stderr)
 
@@ -561,7 +562,7 @@ assert count > 1000
             "[t.step(tokens=x, targets=y) for _ in range(10**9)]", "npar.simulate(hello, machine='dgx-a100', jitter=0.1, jitter_samples=1000000)",
         ):
             script = f"{begin}threading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.2)"
-            ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+            ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=300)
             self.assertEqual((ended.returncode, ended.stderr), (0, ""), work)
         self.python("""
 t = npar.Trainer(npar.compile(hello, plan="none"), threads=1)
@@ -585,7 +586,7 @@ try:
 except Exception as error:
     print(error)
 """
-        ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        ended = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=300)
         self.assertIn("main interpreter only", ended.stdout, ended.stderr)
 
     def test_processes_share_the_ranks(self):
@@ -621,7 +622,7 @@ if "end" in sys.argv:
     except npar.Error as error:
         print("ended:", error)
 """)
-        alone = subprocess.run([PYTHON, "job.py"], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        alone = subprocess.run([PYTHON, "job.py"], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=300)
         self.assertEqual(alone.returncode, 0, alone.stderr)
         expected, ranks = alone.stdout.strip().rsplit(" [", 1)
         self.assertEqual(ranks, "0, 1, 2, 3]")
@@ -632,7 +633,7 @@ if "end" in sys.argv:
                 port = at.getsockname()[1]
             started = [
                 subprocess.Popen([PYTHON, "job.py", "end", how], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=self.environment(RANK=str(rank), WORLD_SIZE=str(processes), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+                                 env=environment(RANK=str(rank), WORLD_SIZE=str(processes), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
                 for rank in range(processes)
             ]
             ended = [each.communicate(timeout=300) for each in started]
@@ -661,7 +662,7 @@ assert npar.Trainer(npar.compile(hello), threads=1, job="none").steps == 0
         """The notebook runs, and what it stores is what it shows: texts and drawings, except numbers that depend on the machine."""
         notebook = FOLDER / "communication.ipynb"
         script = f"import sys; sys.path.insert(0, {str(HERE)!r}); import json, notebook; print(json.dumps(notebook.execute({str(notebook)!r})))"
-        result = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=300)
+        result = subprocess.run([PYTHON, "-c", script], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
         shown = json.loads(result.stdout.splitlines()[-1])
         sys.path.insert(0, str(HERE))
@@ -706,7 +707,7 @@ for name in sorted(vars(_native)):
             elif found and found[2] != "__init__":
                 listed.append(f"{owner}.{found[2]}")
         self.assertEqual(sorted(set(listed)), named)
-        result = subprocess.run([PYTHON, "-m", "npar", "--version"], env=self.environment(), capture_output=True, text=True)
+        result = subprocess.run([PYTHON, "-m", "npar", "--version"], env=environment(), capture_output=True, text=True)
         self.assertEqual(result.stdout.strip(), re.search(r"project\(npar VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1])
 
 

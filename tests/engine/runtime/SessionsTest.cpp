@@ -70,6 +70,15 @@ TEST(SessionsTest, anyNumberOfSessionsComputesTheSame) {
       }
 }
 
+// Half of the parameters have a hash, too.
+TEST(SessionsTest, withoutTheOthersThereIsNoHash) {
+  SessionsOptions options = optionsOf(2);
+  Sessions sessions(pipelineProgram(fourReplicas())->load(), options);
+  sessions.sessions[0]->abandon(Status::runFailed("gone"));
+  for (const std::string &hash : sessions.each([](Session &session) { return session.parameterHash(); }))
+    EXPECT_EQ(hash, "");
+}
+
 // Dereferencing an address outside of its backend ends this program; a step that counts as done too early changes the numbers.
 TEST(SessionsTest, memoryMayBeWhereNobodyElseCanSee) {
   std::vector<std::string> one = expected();

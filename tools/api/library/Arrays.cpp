@@ -6,8 +6,10 @@
 #include "tools/api/library/Trainer.h"
 
 #include "dsl/Suggestions.h"
+#include "engine/files/StreamHash.h"
 #include "engine/program/Elements.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -103,30 +105,53 @@ std::optional<Named> findResult(const npar_trainer &trainer, const std::string &
   return std::nullopt;
 }
 
-Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+Result<Named> findReadable(const npar_trainer &trainer, const std::string &name) {
+  std::optional<Named> result = findResult(trainer, name);
+  return result ? *result : find(trainer, name);
+}
+
+job::Call reading(const std::string &name) { return {"reads '" + name + "'"}; }
+
+/// The hash of all elements of a source: equal for arrays of equal values.
+Result<std::string> hashOfElements(const engine::ElementSource &source, uint64_t elements) {
+  constexpr uint64_t most = 1 << 16;
+  std::vector<uint8_t> bytes(std::min(most, elements) * program::sizeOf(source.type));
+  files::StreamHash hash;
+  for (uint64_t first = 0; first < elements; first += most) {
+    const uint64_t count = std::min(most, elements - first);
+    TRY_STATUS(source.read(first, count, bytes.data()));
+    hash.add(bytes.data(), count * program::sizeOf(source.type));
+  }
+  return hash.text();
+}
+
+/// Is the array right for the values of `name`?
+Status checkRead(const npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
   if (into.type != ArrayType::F32 && into.type != ArrayType::F64)
     return Status::usage(std::string("npar_trainer_read writes NPAR_F32 or NPAR_F64, and the array has ") + engine::wordOf(into.type));
-  if (std::optional<Named> result = findResult(trainer, name)) {
-    TRY_STATUS(engine::sourceOf(into, name, result->shape).status());
-    TRY(std::vector<double> values, trainer.session().readResult(name, 0, into.elements()));
-    engine::copyInto(into, 0, values.data(), values.size());
+  TRY(Named found, findReadable(trainer, name));
+  return engine::sourceOf(into, name, found.shape).status(); // the same shapes
+}
+
+/// Reads into an array that checkRead accepts, in a call that has begun.
+Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+  if (findResult(trainer, name)) {
+    Result<std::vector<double>> values = trainer.session().readResult(name, 0, into.elements());
+    TRY_STATUS(trainer.causeOf(values.status()));
+    engine::copyInto(into, 0, values->data(), values->size());
     return {};
   }
-  TRY(Named found, find(trainer, name));
-  TRY_STATUS(engine::sourceOf(into, name, found.shape).status()); // the same shapes
   uint64_t first = 0;
-  return trainer.session().visit(name, [&](const double *values, size_t count) {
+  return trainer.causeOf(trainer.session().visit(name, [&](const double *values, size_t count) {
     engine::copyInto(into, first, values, count);
     first += count;
-  });
+  }));
 }
 
 /// A gathered copy as a tensor.
 Result<void *> copied(npar_trainer &trainer, const std::string &name) {
-  std::optional<Named> found = findResult(trainer, name);
-  if (!found) {
-    TRY(found, find(trainer, name));
-  }
+  Result<Named> found = findReadable(trainer, name);
+  TRY_STATUS(trainer.begin(reading(name), found.status()));
   std::unique_ptr<DlPackCopy> copy = dlPackCopy(program::isWide(found->type), found->shape);
   TRY_STATUS(read(trainer, name, copy->array));
   return dlPackOf(std::move(copy));
@@ -196,22 +221,41 @@ npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_p
 
 npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_read", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_read").filled(name, "name").status());
-    TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
-    TRY(BorrowedArray array, api::borrowedOf(*into, "'" + api::textOf(name) + "'"));
-    return api::read(own, api::textOf(name), array);
+    const std::string text = api::textOf(name);
+    auto checked = [&]() -> Result<BorrowedArray> {
+      TRY_STATUS(api::Arguments("npar_trainer_read").filled(name, "name").status());
+      TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
+      TRY(BorrowedArray array, api::borrowedOf(*into, "'" + text + "'"));
+      TRY_STATUS(api::checkRead(own, text, array));
+      return array;
+    };
+    Result<BorrowedArray> array = checked();
+    TRY_STATUS(own.begin(api::reading(text), array.status()));
+    return api::read(own, text, *array);
   });
 }
 
 npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
-    TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
-    TRY(BorrowedArray array, api::borrowedOf(*from, "'" + api::textOf(name) + "'"));
     const std::string text = api::textOf(name);
-    TRY(api::Named found, api::find(own, text));
-    TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
-    return own.session().writeFrom(text, source);
+    job::Call call{"writes '" + text + "'", {}, "", "the array for '" + text + "'", "every process must pass the whole array"};
+    auto checked = [&]() -> Result<engine::ElementSource> {
+      TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
+      TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
+      TRY(BorrowedArray array, api::borrowedOf(*from, "'" + text + "'"));
+      TRY(api::Named found, api::find(own, text));
+      TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
+      if (own.isShared()) {
+        TRY(call.hash, api::hashOfElements(source, array.elements()));
+      }
+      return source;
+    };
+    Result<engine::ElementSource> source = checked();
+    TRY_STATUS(own.begin(call, source.status()));
+    const Status written = own.session().writeFrom(text, *source);
+    if (!written.ok() && own.isShared()) // other processes have written it
+      own.session().abandon(written);
+    return written;
   });
 }
 

@@ -11,6 +11,7 @@
 #include "engine/files/StreamHash.h"
 #include "engine/training/RunCheckpoints.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 using namespace npar;
@@ -36,6 +37,7 @@ constexpr const char *hostPrefix = "host.";
 
 /// The files of the host with their names in a checkpoint.
 Result<std::vector<std::pair<std::string, std::string>>> hostFiles(const npar_save_options &options) {
+  TRY_STATUS(Arguments("npar_save_options").whole(options.keep, "keep").array(options.files, options.file_count, "files").status());
   std::vector<std::pair<std::string, std::string>> files;
   for (size_t i = 0; i < options.file_count; ++i) {
     const std::string member = "files[" + std::to_string(i) + "]";
@@ -85,7 +87,10 @@ Result<engine::NewestCheckpoint> newestOf(npar_trainer &trainer, const std::stri
 }
 
 /// Continues from a checkpoint of the folder: the newest whose bytes are as they were written.
-Status resume(npar_trainer &trainer, const std::string &folder) {
+Status resume(npar_trainer &trainer, npar_str named) {
+  const std::string folder = textOf(named);
+  TRY_STATUS(trainer.begin({"resumes from the newest checkpoint in '" + folder + "'"},
+                           Arguments("npar_trainer_resume").filled(named, "folder").status()));
   uint64_t below = UINT64_MAX;
   Status damage; // of the newest checkpoint
   while (true) {
@@ -113,7 +118,7 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
       below = manifest.step;
       continue;
     }
-    TRY_STATUS(remarks.status());
+    TRY_STATUS(trainer.end(remarks.status(), /*changes=*/true));
     for (const std::string &text : *remarks)
       trainer.observer.remark(text);
     trainer.done = static_cast<int64_t>(manifest.step);
@@ -124,9 +129,12 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
 }
 
 /// Writes one checkpoint, and waits for it. A folder with checkpoints that this trainer neither wrote nor resumed from is refused.
-Status save(npar_trainer &trainer, const std::string &folder, const npar_save_options &options) {
-  TRY_STATUS(Arguments("npar_save_options").whole(options.keep, "keep").array(options.files, options.file_count, "files").status());
-  TRY(auto files, hostFiles(options));
+Status save(npar_trainer &trainer, npar_str named, const npar_save_options &options, const char *function) {
+  const std::string folder = textOf(named);
+  auto files = hostFiles(options);
+  const Status nameless = Arguments(function).filled(named, "folder").status();
+  const std::string kept = options.keep > 0 ? fmt::format(" and keeps {}", options.keep) : "";
+  TRY_STATUS(trainer.begin({fmt::format("saves a checkpoint in '{}'{}", folder, kept)}, nameless.ok() ? files.status() : nameless));
   training::CheckpointPlan plan;
   plan.folder = folder, plan.resume = trainer.hasUsedFolder(folder), plan.keep = options.keep;
   plan.seed = trainer.options.seed;
@@ -134,7 +142,7 @@ Status save(npar_trainer &trainer, const std::string &folder, const npar_save_op
   TRY_STATUS(trainer.processes().agree(checkpoints.look()));
   if (!trainer.origin.empty())
     checkpoints.keepModel(unpackOrigin(trainer.origin), trainer.weights);
-  checkpoints.keepFiles(files);
+  checkpoints.keepFiles(*files);
   HostData data(trainer.shape);
   TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
   TRY_STATUS(trainer.processes().agree(checkpoints.open(trainer.processes(), trainer.session(), trainer.memory->program)));
@@ -150,17 +158,14 @@ Status save(npar_trainer &trainer, const std::string &folder, const npar_save_op
 extern "C" {
 
 npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_save", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_save").filled(folder, "folder").status());
-    return api::save(own, api::textOf(folder), {});
-  });
+  return withTrainer(trainer, "npar_trainer_save", error,
+                     [&](npar_trainer &own) -> Status { return api::save(own, folder, {}, "npar_trainer_save"); });
 }
 
 npar_code npar_trainer_save_with(npar_trainer *trainer, npar_str folder, const npar_save_options *options, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_save_with", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_save_with").filled(folder, "folder").status());
     TRY(npar_save_options given, api::optionsOf(options, "npar_save_options"));
-    return api::save(own, api::textOf(folder), given);
+    return api::save(own, folder, given, "npar_trainer_save_with");
   });
 }
 
@@ -177,9 +182,6 @@ npar_code npar_trainer_saved_file(npar_trainer *trainer, npar_str name, npar_buf
 }
 
 npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_resume", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_resume").filled(folder, "folder").status());
-    return api::resume(own, api::textOf(folder));
-  });
+  return withTrainer(trainer, "npar_trainer_resume", error, [&](npar_trainer &own) -> Status { return api::resume(own, folder); });
 }
 }

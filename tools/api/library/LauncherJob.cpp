@@ -7,6 +7,7 @@
 #include "engine/job/HostShare.h"
 #include "engine/runtime/SessionParts.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -95,6 +96,7 @@ Status LauncherJob::introduce() {
   TRY(std::vector<std::vector<uint8_t>> all, group->gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>(), timeout));
   TRY_STATUS(own.status());
   TRY(introductions, job::readIntroductions(all));
+  names = job::namesOf(introductions, introductions.size());
   return job::checkAlike(introductions);
 }
 
@@ -102,27 +104,63 @@ Status LauncherJob::openControl() {
   engine::ControlOptions wanted;
   wanted.process = launch.process, wanted.processes = launch.processes, wanted.timeoutSeconds = timeout;
   wanted.host = introductions[launch.process].host, wanted.address = group->address(), wanted.key = key;
+  // A session that fails halts the transport, so that no gather of the group would end by itself.
+  wanted.onVerdict = [this](const engine::FailureReport &report) { group->abort(Status(report.code, report.text())); };
   TRY(control, engine::ControlChannel::open(wanted, [this](const std::vector<uint8_t> &own) { return group->gather(own, timeout); }));
   watches = std::make_unique<engine::SessionWatches>();
   return {};
 }
 
 LauncherJob::~LauncherJob() {
-  if (group && control && !control->verdict(0))
-    (void)group->gather({}, secondsToLeave); // a process that is gone, or not leaving, is no reason to wait longer
+  if (group && control && !control->verdict(0)) { // a process that is gone, or not leaving, is no reason to wait longer
+    current = {"leaves the job, because its program ends or has closed its trainers"};
+    (void)exchange(job::packBeginning(current), secondsToLeave);
+  }
   control.reset();
+}
+
+Result<std::vector<std::vector<uint8_t>>> LauncherJob::exchange(const std::vector<uint8_t> &packed, double timeoutSeconds) const {
+  Result<std::vector<std::vector<uint8_t>>> all = std::vector<std::vector<uint8_t>>();
+  if (!control->verdict(0))
+    all = group->gather(packed, timeoutSeconds);
+  const std::optional<engine::FailureReport> failure = control->verdict(0);
+  if (!failure && all.ok())
+    return all;
+  return Status(failure ? failure->code : all.status().code(),
+                fmt::format("{} {}, but {}", nameOf(process()), current.doing,
+                            failure ? "the job has ended: " + failure->text() : all.status().message()));
+}
+
+Result<std::vector<std::vector<uint8_t>>> LauncherJob::exchangeOrEnd(const std::vector<uint8_t> &packed, double timeoutSeconds) const {
+  Result<std::vector<std::vector<uint8_t>>> all = exchange(packed, timeoutSeconds);
+  if (!all.ok())
+    control->tell(all.status());
+  return all;
+}
+
+Status LauncherJob::begin(job::Call call) {
+  current = std::move(call);
+  // Process 0 knows who is missing. The others wait a little longer, so that its error is the one of all.
+  const double limit = timeout + (isFirst() ? 0 : std::min(2.0, timeout / 10));
+  TRY(std::vector<std::vector<uint8_t>> all, exchangeOrEnd(job::packBeginning(current), limit));
+  return job::agreeOnCall(all, current, process(), names);
+}
+
+Result<std::vector<std::vector<uint8_t>>> LauncherJob::inside(const std::vector<uint8_t> &own, double timeoutSeconds) const {
+  TRY(std::vector<std::vector<uint8_t>> all, exchangeOrEnd(job::packInside(current, own), timeoutSeconds));
+  return job::contentsInside(all, process(), names);
 }
 
 Status LauncherJob::agree(const Status &own) {
   job::Verdict mine{own.code(), own.ok() ? std::vector<std::string>() : std::vector<std::string>{own.message()}};
-  TRY(std::vector<std::vector<uint8_t>> all, group->gather(job::pack(mine), forAsLongAsItTakes));
-  job::Verdict agreed = job::agreeOnPacked(all, job::namesOf(introductions, all.size()));
+  TRY(std::vector<std::vector<uint8_t>> all, inside(job::pack(mine), forAsLongAsItTakes));
+  job::Verdict agreed = job::agreeOnPacked(all, names);
   if (agreed.code == engine::Code::Ok || !own.ok())
     return own;
   return Status(agreed.code, agreed.errors.empty() ? "another process failed" : agreed.errors.front());
 }
 
-Result<std::vector<std::vector<uint8_t>>> LauncherJob::gather(const std::vector<uint8_t> &own) const { return group->gather(own, timeout); }
+Result<std::vector<std::vector<uint8_t>>> LauncherJob::gather(const std::vector<uint8_t> &own) const { return inside(own, timeout); }
 
 Result<std::string> LauncherJob::decide(const std::function<Result<std::string>()> &make) {
   Result<std::string> made = isFirst() ? make() : std::string();
@@ -133,7 +171,7 @@ Result<std::string> LauncherJob::decide(const std::function<Result<std::string>(
 }
 
 Status LauncherJob::checkSame(const std::vector<uint8_t> &own, const std::string &what) {
-  TRY(std::vector<std::vector<uint8_t>> all, group->gather(own, forAsLongAsItTakes));
+  TRY(std::vector<std::vector<uint8_t>> all, inside(own, forAsLongAsItTakes));
   for (size_t i = 1; i < all.size(); ++i)
     if (all[i] != all[0])
       return Status::badInput(

@@ -6,6 +6,7 @@
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
 #include "engine/control/SessionWatches.h"
+#include "engine/job/Call.h"
 #include "engine/job/HostShare.h"
 #include "engine/job/Introduction.h"
 #include "engine/job/Processes.h"
@@ -48,7 +49,18 @@ public:
   uint32_t process() const { return launch.process; }
   uint32_t processes() const { return launch.processes; }
   /// "process 2 on 'b'".
-  std::string nameOf(size_t process) const { return job::nameOf(introductions, process); }
+  const std::string &nameOf(size_t process) const { return names[process]; }
+  /// Begins a call that all processes make together: returns once they have compared their calls (agreeOnCall), before any data move. An
+  /// error is one in all processes, after which they can make other calls. One that waits for longer than the time limit ends the job.
+  engine::Status begin(job::Call call);
+  /// Held from `begin` to the end of the call: all trainers of the job share one order of calls. An observer of a call may begin another
+  /// one.
+  std::unique_lock<std::recursive_mutex> oneCallAtATime() { return std::unique_lock<std::recursive_mutex>(calling); }
+  /// The number of a new trainer, from 1, for messages. Call it inside the call that creates the trainer.
+  uint32_t countTrainer() { return ++trainers; }
+  uint32_t trainersCreated() const { return trainers; }
+  /// Ends the job in all processes: this one cannot end its call as the others do.
+  void abandon(const engine::Status &status) { control->tell(status); }
   /// BadInput, in all processes, unless the bytes are equal in all of them. `what`: what they are, such as "the program".
   engine::Status checkSame(const std::vector<uint8_t> &own, const std::string &what);
   /// The reason why the job has failed, which is the same in all processes; `status` if it has not.
@@ -59,14 +71,24 @@ private:
   engine::Status open(engine::Observer &observer);
   engine::Status introduce();
   engine::Status openControl();
+  /// Gathers what processes contribute to one call. `packed`: a message of job/Call.h.
+  engine::Result<std::vector<std::vector<uint8_t>>> exchange(const std::vector<uint8_t> &packed, double timeoutSeconds) const;
+  /// The same; if it fails the job ends in all processes.
+  engine::Result<std::vector<std::vector<uint8_t>>> exchangeOrEnd(const std::vector<uint8_t> &packed, double timeoutSeconds) const;
+  /// Gathers inside the current call.
+  engine::Result<std::vector<std::vector<uint8_t>>> inside(const std::vector<uint8_t> &own, double timeoutSeconds) const;
 
   engine::Launch launch;
   double timeout;
   engine::JobKeyPointer key; ///< null: the processes share no secret
   std::vector<job::Introduction> introductions;
+  std::vector<std::string> names; ///< of the processes
   std::shared_ptr<engine::ProcessGroup> group;
   std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
   std::unique_ptr<engine::ControlChannel> control;
+  job::Call current; ///< the call that has begun last
+  uint32_t trainers = 0;
+  std::recursive_mutex calling; ///< held during a call
 };
 
 } // namespace npar::api

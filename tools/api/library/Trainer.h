@@ -14,6 +14,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,10 +48,11 @@ struct npar_trainer {
   std::atomic<bool> busy{false};                       ///< a call is in progress
   std::atomic<int> users{1};                           ///< the handle, and calls in progress
   npar::job::Processes alone;
-  std::string batch;             ///< hash of the batch in progress, which all processes must get
+  std::unique_lock<std::recursive_mutex> order;           ///< of the job's calls, held during one that has begun
+  uint32_t number = 0;                                    ///< of the job's trainers; 0: this process is alone
   std::unique_ptr<npar::training::Evaluation> evaluation; ///< of the steps of a program for evaluation; null: none yet
   int64_t evaluated = 0;                                  ///< samples of `evaluation`
-  npar::engine::StepResult last; ///< whose losses `named` point to
+  npar::engine::StepResult last;                          ///< whose losses `named` point to
   std::vector<npar_named_value> named;
   std::vector<npar_piece> pieces;                        ///< the last that were given
   std::vector<std::vector<int64_t>> sizes;               ///< of `pieces`
@@ -62,6 +64,15 @@ struct npar_trainer {
   npar::job::Processes &processes() { return memory->job ? static_cast<npar::job::Processes &>(*memory->job) : alone; }
   /// Usage if other processes have some of the ranks. `name`: the function that was called; `instead`: what to do.
   npar::engine::Status checkAlone(const char *name, const char *instead) const;
+  /// Begins a call whose arguments are checked: `refusal` is the reason why one is wrong. If other processes have some of the ranks, waits
+  /// until all of them make a call, and fails unless it is this one (LauncherJob::begin).
+  npar::engine::Status begin(npar::job::Call call, const npar::engine::Status &refusal = {});
+  /// Ends a call that can fail in one process alone: if it does, it fails in all. `changes`: the parameters of the processes may differ
+  /// after a failure, which therefore ends the job.
+  npar::engine::Status end(const npar::engine::Status &own, bool changes);
+  /// The reason why the job has failed, if `status` is one of its errors (LauncherJob::causeOf).
+  npar::engine::Status causeOf(const npar::engine::Status &status) const { return isShared() ? memory->job->causeOf(status) : status; }
+  bool isShared() const { return memory->job != nullptr; }
   /// Remembers a folder whose checkpoints this trainer has resumed from or written: only there it may add more.
   void usesFolder(const std::string &path);
   bool hasUsedFolder(const std::string &path) const;
@@ -75,6 +86,17 @@ namespace npar::api {
 
 void release(npar_trainer *trainer);
 
+/// Runs the body of a call. An exception of one that has begun ends the job: other processes wait for the rest of it.
+template <typename Body> engine::Status guarded(npar_trainer &trainer, Body body) {
+  try {
+    return body(trainer);
+  } catch (...) {
+    if (trainer.order.owns_lock())
+      trainer.memory->job->abandon(engine::statusOfThrown());
+    throw;
+  }
+}
+
 /// A call with a trainer: refuses a second one at the same time, and keeps the trainer until it ends.
 template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char *name, npar_error **error, Body body) noexcept {
   if (!trainer)
@@ -86,9 +108,12 @@ template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char
                                    ": another call with this trainer is in progress; a trainer is for one thread at a time");
     struct Free {
       npar_trainer *trainer;
-      ~Free() { trainer->busy = false; }
+      ~Free() {
+        trainer->order = {};
+        trainer->busy = false;
+      }
     } free{trainer};
-    engine::Status status = body(*trainer);
+    engine::Status status = guarded(*trainer, body);
     if (status.code() == engine::Code::Stopped)
       trainer->takesStop(); // a compilation only looks at it
     return status;

@@ -1,9 +1,7 @@
-// Trainers: created, stepped with arrays of the host, stopped, freed; their weights.
+// Trainers: created, stepped with arrays of the host, stopped, freed.
 #include "tools/api/Texts.h"
 #include "tools/api/library/Trainer.h"
 
-#include "engine/checkpoint/Weights.h"
-#include "engine/files/OutputName.h"
 #include "engine/files/StreamHash.h"
 #include "engine/job/Processes.h"
 #include "engine/program/Words.h"
@@ -15,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <fmt/format.h>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -92,6 +91,27 @@ Status takeRoom(npar_trainer &trainer, const npar_trainer_options &given) {
   return {};
 }
 
+/// Opens the session of a trainer that has its job.
+Status openSession(npar_trainer &trainer, const npar_trainer_options &given) {
+  const program::ProgramPointer &program = trainer.memory->program;
+  const Status room = takeRoom(trainer, given);
+  if (LauncherJob *job = trainer.memory->job.get()) {
+    trainer.order = job->oneCallAtATime();
+    const std::string hash = files::hashText(program->data().data(), program->data().size());
+    const bool evaluates = trainer.root().kind() == program::ProgramKind::Evaluation;
+    TRY_STATUS(job->begin({evaluates ? "creates a trainer for evaluation" : "creates a trainer", room,
+                           hash + " " + std::to_string(trainer.options.seed), "the compiled program or the seed",
+                           "all processes of a job must have the same"}));
+    trainer.number = job->countTrainer();
+  } else {
+    TRY_STATUS(room);
+  }
+  Result<std::unique_ptr<engine::Session>> made = trainer.processes().createSession(program, trainer.options);
+  TRY_STATUS(trainer.processes().agree(made.status()));
+  trainer.memory->session = std::move(*made);
+  return {};
+}
+
 Status create(npar_program &program, const npar_trainer_options &given, npar_trainer **result) {
   auto trainer = std::make_unique<npar_trainer>(given.observer);
   trainer->memory = std::make_shared<TrainerMemory>();
@@ -103,18 +123,9 @@ Status create(npar_program &program, const npar_trainer_options &given, npar_tra
   if (given.job.len) {
     TRY(trainer->memory->job, LauncherJob::join(trainer->options.timeoutSeconds, trainer->observer));
   }
-  job::Processes &processes = trainer->processes();
-  TRY_STATUS(processes.agree(takeRoom(*trainer, given)));
-  if (trainer->memory->job) {
-    const std::string hash = files::hashText(program.program->data().data(), program.program->data().size());
-    const std::string told = hash + " " + std::to_string(trainer->options.seed);
-    TRY_STATUS(trainer->memory->job->checkSame({told.begin(), told.end()}, "the compiled program or the seed"));
-    trainer->options.note = [own = trainer.get()](int64_t) { return std::vector<uint8_t>(own->batch.begin(), own->batch.end()); };
-  }
-  Result<std::unique_ptr<engine::Session>> made = processes.createSession(program.program, trainer->options);
-  TRY_STATUS(processes.agree(made.status()));
-  trainer->memory->session = std::move(*made);
+  TRY_STATUS(guarded(*trainer, [&](npar_trainer &own) { return openSession(own, given); }));
   trainer->options.onPhase = nullptr;
+  trainer->order = {};
   *result = trainer.release();
   return {};
 }
@@ -184,37 +195,34 @@ Status addMeasures(npar_trainer &trainer, engine::Batch batch, engine::StepResul
   return trainer.evaluation->add(trainer.session(), counted);
 }
 
-/// One step. In a job a process that cannot take part ends the step of all; and all must have passed the same batch.
-Result<engine::StepResult> stepOf(npar_trainer &trainer, const npar_input *inputs, size_t count) {
-  Result<engine::Batch> batch = batchOf(trainer.shape, inputs, count);
-  LauncherJob *job = trainer.memory->job.get();
-  if (!job) {
-    TRY_STATUS(batch.status());
-    TRY(engine::StepResult result, trainer.session().step(*batch, trainer.done));
-    TRY_STATUS(addMeasures(trainer, std::move(*batch), result));
-    return result;
-  }
-  if (!batch.ok()) {
-    trainer.session().abandon(batch.status());
-    return batch.status();
-  }
-  trainer.batch = hashOf(*batch);
-  Result<engine::StepResult> result = trainer.session().step(*batch, trainer.done);
-  if (!result.ok())
-    return job->causeOf(result.status());
-  for (size_t i = 1; i < result->notes.size(); ++i)
-    if (result->notes[i] != result->notes[0])
-      return Status::badInput("the batch of " + job->nameOf(i) + " differs from that of " + job->nameOf(0) +
-                              ": every process must pass the whole global batch");
-  TRY_STATUS(addMeasures(trainer, std::move(*batch), *result));
-  return result;
-}
-
 /// Usage for a result whose size was never set: a whole one could be longer than the caller's.
 Status checkResultSize(uint32_t size) {
   return size >= offsetof(npar_step_result, step) && size <= largestOptions
              ? Status()
              : Status::usage("npar_step_result: struct_size is " + std::to_string(size) + "; set it to sizeof(npar_step_result)");
+}
+
+/// The batch of a step that may begin.
+Result<engine::Batch> checkedBatch(npar_trainer &trainer, const npar_input *inputs, size_t count, const npar_step_result *result) {
+  if (trainer.takesStop())
+    return Status::stopped("the step");
+  TRY_STATUS(Arguments("npar_trainer_step").array(inputs, count, "inputs").status());
+  if (result)
+    TRY_STATUS(checkResultSize(result->struct_size));
+  return batchOf(trainer.shape, inputs, count);
+}
+
+Result<engine::StepResult> stepOf(npar_trainer &trainer, Result<engine::Batch> batch) {
+  TRY_STATUS(trainer.begin({"takes step " + std::to_string(trainer.done),
+                            {},
+                            batch.ok() && trainer.isShared() ? hashOf(*batch) : "",
+                            "the batch",
+                            "every process must pass the whole global batch"},
+                           batch.status()));
+  Result<engine::StepResult> result = trainer.session().step(*batch, trainer.done);
+  TRY_STATUS(trainer.causeOf(result.status()));
+  TRY_STATUS(addMeasures(trainer, std::move(*batch), *result));
+  return result;
 }
 
 } // namespace
@@ -247,13 +255,8 @@ int64_t npar_trainer_steps(const npar_trainer *trainer) { return trainer ? train
 
 npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, size_t count, npar_step_result *result, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_step", error, [&](npar_trainer &own) -> Status {
-    if (own.takesStop())
-      return Status::stopped("the step");
-    TRY_STATUS(api::Arguments("npar_trainer_step").array(inputs, count, "inputs").status());
-    if (result)
-      TRY_STATUS(api::checkResultSize(result->struct_size));
     auto begun = std::chrono::steady_clock::now();
-    TRY(engine::StepResult done, api::stepOf(own, inputs, count));
+    TRY(engine::StepResult done, api::stepOf(own, api::checkedBatch(own, inputs, count, result)));
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     npar_step_result told = own.resultOf(done, own.done++, seconds);
     if (result) {
@@ -267,43 +270,16 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
 
 npar_code npar_trainer_set_length(npar_trainer *trainer, int64_t steps, double steps_per_epoch, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_set_length", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_set_length").whole(steps, "steps").number(steps_per_epoch, "steps_per_epoch").status());
     engine::RunLength length;
     if (steps > 0)
       length.steps = static_cast<double>(steps);
     if (steps_per_epoch > 0)
       length.stepsPerEpoch = steps_per_epoch;
-    TRY_STATUS(engine::checkRates(own.root(), length));
+    Status refusal = api::Arguments("npar_trainer_set_length").whole(steps, "steps").number(steps_per_epoch, "steps_per_epoch").status();
+    if (refusal.ok())
+      refusal = engine::checkRates(own.root(), length);
+    TRY_STATUS(own.begin({fmt::format("sets the length of its run to {} steps, with {} in an epoch", steps, steps_per_epoch)}, refusal));
     return own.session().setRun(length);
-  });
-}
-
-npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_load_weights", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_load_weights").filled(path, "path").status());
-    TRY(engine::UnstoredParameters unstored, engine::loadWeights(own.session(), own.root(), api::textOf(path)));
-    own.weights = api::textOf(path);
-    if (std::string text = unstored.text(api::textOf(path)); !text.empty())
-      own.observer.remark(text);
-    return {};
-  });
-}
-
-npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_save_weights", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::Arguments("npar_trainer_save_weights").filled(path, "path").status());
-    TRY_STATUS(files::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
-    return engine::saveWeights(own.session(), own.root(), api::textOf(path));
-  });
-}
-
-npar_code npar_trainer_hash(npar_trainer *trainer, char hash[33], npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_hash", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(api::needs(hash, "npar_trainer_hash", "hash"));
-    std::string text = own.session().parameterHash();
-    std::memcpy(hash, text.c_str(), std::min<size_t>(text.size(), 32));
-    hash[std::min<size_t>(text.size(), 32)] = 0;
-    return {};
   });
 }
 }

@@ -354,8 +354,10 @@ typedef struct npar_trainer_options {
  *
  * With `job` "env" the library reads the variables of the launcher: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them,
  * and NPAR_JOB_SECRET or NPAR_JOB_SECRET_FILE. The processes connect over TCP, and each gets an equal share of the ranks; a single process
- * has all of them. All processes then make the same calls of trainers in the same order with the same arguments, and get the same results;
- * each passes the whole global batch to npar_trainer_step, and the pieces that a process sees are those of its own ranks. If one of them
+ * has all of them. All processes then make the same calls of trainers in the same order with the same arguments, and get the same results.
+ * Before a call does anything they compare their calls: NPAR_USAGE, which names both, if they differ, and NPAR_BAD_INPUT if arrays or files
+ * differ; no data have changed then. Each passes the whole global batch to npar_trainer_step, and process 0 writes the file of
+ * npar_trainer_save_weights. The pieces and views that a process sees are those of its own ranks; it may ask for them alone. If one of them
  * fails or is gone, the calls of all end with the same cause. npar_trainer_run, npar_trainer_evaluate and npar_trainer_generate are
  * refused. */
 NPAR_API npar_code npar_trainer_create(npar_program *program, const npar_trainer_options *options, npar_trainer **trainer,

@@ -122,10 +122,10 @@ class Trainer:
     threads   workers; default: the machine's
     seed      of parameters and dropout; default: the program's
     backend   "cpu", "cuda", or "null", which computes nothing
-    timeout   seconds without any progress after which a step fails; default 300
+    timeout   seconds without any progress, or without the other processes, after which a call fails; default 300
     weights   a file or folder of weights to begin with, instead of random ones
     job       "env": the processes that torchrun has started share the ranks. Each makes a Trainer of the same program, and all make the
-              same calls with the same global batches. "none": this process has all ranks. Default: "env" where RANK and WORLD_SIZE are
+              same calls in the same order with the same global batches: a difference is a UsageError. "none": this process has all ranks. Default: "env" where RANK and WORLD_SIZE are
               set, as torchrun does
     """
 
@@ -408,7 +408,7 @@ class Trainer:
         return self
 
     def save_weights(self, path) -> None:
-        """All parameters as one .safetensors file."""
+        """All parameters as one .safetensors file. Of several processes, process 0 writes it."""
         self._check_process()
         self._native.save_weights(path_of(path))
 
