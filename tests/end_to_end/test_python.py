@@ -357,6 +357,17 @@ for line, cell, kind, what in (
 assert shell.user_ns["p"] is made
 """)
 
+    def test_reprs_of_data(self):
+        """A loader and a state dictionary say what they hold."""
+        self.python("""
+loader = npar.ArrayLoader({"tokens": x.astype(np.uint8), "targets": y.tolist()}, batch=5, seed=3)
+assert repr(loader) == "<npar.ArrayLoader: tokens [16, 32] uint8, targets [16, 32] int64; batches of 5 rows, 3 per epoch, shuffled with seed 3; 0 batches done>", loader
+t = npar.Trainer(npar.compile(hello, plan="two_by_two"))
+shown = repr(t.state_dict(optimizer=True))
+assert shown.startswith("<npar.StateDict: 5 parameters with 98,816 values, 11 states of the training; gathered when read: table.weight [256, 64], "), shown
+assert "states" not in repr(t.state_dict())
+""")
+
     def test_closed_trainers(self):
         """close and `with` give the memory back; a closed trainer refuses every use, and views of it stay."""
         self.python("""
