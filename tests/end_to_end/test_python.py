@@ -403,8 +403,29 @@ best = npar.plan(hello, machine="dgx-a100", budget=1)
 assert len(cells(best)) == 6 and cells(best)[1][0] in repr(best) and "mesh.dp" in cells(best)[1][2] and "<pre>" in best._repr_html_(), cells(best)
 """)
 
+    def test_explain_and_annotate(self):
+        """Both have the members of the command's JSON, from texts and from programs; a plan that explain cannot use is refused."""
+        self.python("""
+lines = npar.annotate(hello, plan="two_by_two", name="hello.npar")
+assert lines.plan == "two_by_two" and lines.file == "hello.npar" and len(repr(lines).splitlines()) == len(lines.lines) == 8, lines
+(rule,) = [each for each in lines.lines if "vocab -> tp" in each["text"]]
+assert "reduce_scatter" in rule["effects"][0] and "#= " in repr(lines) and lines == npar.annotate(npar.compile(hello, plan="two_by_two", name="hello.npar", kernels=False))
+said = npar.explain(hello, machine="dgx-a100", jobs=2)
+assert said.questions[1]["question"] == "Is tensor parallelism worth it?" and said.questions[1]["sentence"] in repr(said), said
+assert said.questions[1]["sentence"] in __import__("html").unescape(said._repr_html_()) and "34 plans simulated" in repr(said), said
+assert npar.explain(npar.compile(hello, plan="none", kernels=False), machine="dgx-a100") == said
+for call, what in ((lambda: npar.explain(hello, plan="two_by_two"), "explain makes its own plans: leave plan empty"), (lambda: npar.explain(hello, hosts=0), "hosts is 0"),
+                   (lambda: npar.annotate(hello, plan="none"), "'none' has none")):
+    try:
+        call()
+    except npar.UsageError as error:
+        assert what in str(error) and "npar_" not in str(error), error
+    else:
+        raise AssertionError(what)
+""")
+
     def test_reprs_of_data(self):
-        """A loader and a state dictionary say what they hold."""
+        """The reprs of a loader and of a state dictionary list what they hold."""
         self.python("""
 loader = npar.ArrayLoader({"tokens": x.astype(np.uint8), "targets": y.tolist()}, batch=5, seed=3)
 assert repr(loader) == "<npar.ArrayLoader: tokens [16, 32] uint8, targets [16, 32] int64; batches of 5 rows, 3 per epoch, shuffled with seed 3; 0 batches done>", loader
