@@ -101,7 +101,14 @@ class StateDict(collections.abc.Mapping):
         return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
 
     def __repr__(self) -> str:
-        return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
+        parameters = [each for name, each in self._trainer.program.parameters.items() if name in self._names]
+        states = len(self._names) - len(parameters)
+        values = sum(math.prod(each.shape) for each in parameters)
+        first = ", ".join(f"{each.name} {list(each.shape)}" for each in parameters[:3])
+        return (
+            f"<npar.StateDict: {len(parameters)} parameters with {values:,} values{f', {states} states of the training' if states else ''}; "
+            f"gathered when read: {first}{', ...' if len(parameters) > 3 else ''}>"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
