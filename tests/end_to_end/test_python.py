@@ -285,6 +285,7 @@ poisoned = npar.Trainer(t.program)
 poisoned["head.bias"] = np.full(256, np.nan)
 assert poisoned.step(tokens=x, targets=y).skipped and any("step 0 changed nothing" in each for each in heard), heard
 assert np.isnan(poisoned.evaluate([{"tokens": x, "targets": y}]).loss) and "the loss is not finite" in heard[-1], heard
+assert "; ".join(heard).count("changed nothing") == 1, heard  # an evaluation changes nothing anyway
 results = [r.skipped for r in poisoned.run([{"tokens": x, "targets": y}], steps=3, nonfinite="continue")]
 assert results == [True, True], results
 try:

@@ -188,7 +188,7 @@ class Trainer:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
         result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
-        if _is_unsound(result):
+        if _is_unsound(result) and not self.program.outputs:
             log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
         return result
 
