@@ -4,6 +4,7 @@
 #include "engine/job/JobMessage_generated.h"
 #include "engine/tables/Tables.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace npar::job {
@@ -63,6 +64,8 @@ std::vector<uint8_t> packInside(const Call &call, std::vector<uint8_t> content) 
 
 Status agreeOnCall(const std::vector<std::vector<uint8_t>> &gathered, const Call &call, size_t own, const std::vector<std::string> &names) {
   TRY_STATUS(call.refusal);
+  if (std::all_of(gathered.begin(), gathered.end(), [&](const std::vector<uint8_t> &each) { return each == gathered[own]; }))
+    return {};
   TRY(std::vector<wire::JobMessageT> messages, readAll(gathered));
   TRY_STATUS(sameCall(messages, own, names));
   for (size_t i = 0; i < messages.size(); ++i)

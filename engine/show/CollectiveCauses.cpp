@@ -59,6 +59,13 @@ std::string layoutText(const std::string &layout) { return layout.empty() ? "a s
 
 std::string timesText(uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
+std::string totalText(const std::vector<WhyEntry> &entries) {
+  uint64_t count = 0, sent = 0;
+  for (const WhyEntry &entry : entries)
+    count += entry.count, sent += entry.sent;
+  return fmt::format("{} collective{}, {} sent", count, count == 1 ? "" : "s", humanBytes(static_cast<double>(sent)));
+}
+
 } // namespace
 
 uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members) {
@@ -77,7 +84,7 @@ uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t me
   return inputBytes * (n - 1) / n;
 }
 
-std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
+std::vector<WhyEntry> whyOf(const View &view, const ClassView &part, WhyOrder order) {
   std::vector<uint64_t> times(part.fragments.size());
   for (const ViewTask &task : part.tasks)
     ++times[task.fragment];
@@ -117,16 +124,16 @@ std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
     }
   for (WhyEntry &entry : entries)
     entry.remedy = remedyOf(entry);
+  if (order == WhyOrder::LargestFirst)
+    std::stable_sort(entries.begin(), entries.end(), [](const WhyEntry &a, const WhyEntry &b) { return a.sent > b.sent; });
   return entries;
 }
 
-std::string whyText(const View &view) {
+std::string whyText(const View &view, WhyOrder order) {
   std::string text = fmt::format("{}\n", view.title);
   for (const ClassView &part : view.classes) {
-    std::vector<WhyEntry> entries = whyOf(view, part);
-    text += fmt::format("\nwhy stage {} ({}) communicates, per {} and rank\n", part.stage, part.ranks, view.step);
-    if (entries.empty())
-      text += "  it has no collective\n";
+    std::vector<WhyEntry> entries = whyOf(view, part, order);
+    text += fmt::format("\nwhy stage {} ({}) communicates, per {} and rank: {}\n", part.stage, part.ranks, view.step, totalText(entries));
     for (const WhyEntry &entry : entries) {
       std::string each = entry.bytes % entry.count == 0 ? humanBytes(static_cast<double>(entry.bytes / entry.count)) + " each, " : "";
       text += "\n" + TableRow(2)
@@ -152,9 +159,9 @@ std::string whyText(const View &view) {
   return text;
 }
 
-OrderedJson whyJson(const View &view, const ClassView &part) {
+OrderedJson whyJson(const View &view, const ClassView &part, WhyOrder order) {
   OrderedJson list = OrderedJson::array();
-  for (const WhyEntry &entry : whyOf(view, part)) {
+  for (const WhyEntry &entry : whyOf(view, part, order)) {
     OrderedJson rules = OrderedJson::array();
     for (const auto &[rule, place] : entry.rules)
       rules.push_back(OrderedJson{{"rule", rule}, {"source", place}});

@@ -21,13 +21,16 @@ struct WhyEntry {
   std::string remedy; ///< what would remove it
 };
 
-/// Returns the entries in the order of the program: forward, backward, update.
-std::vector<WhyEntry> whyOf(const View &view, const ClassView &part);
+/// The order of the program is forward, backward, update. The largest is the one of which a rank sends most bytes.
+enum class WhyOrder { OfTheProgram, LargestFirst };
+
+std::vector<WhyEntry> whyOf(const View &view, const ClassView &part, WhyOrder order = WhyOrder::OfTheProgram);
 
 /// Bytes that each of `members` ranks sends at least: an all-reduce 2 (n - 1) / n of its input, and so on.
 uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members);
 
-std::string whyText(const View &view);
-OrderedJson whyJson(const View &view, const ClassView &part);
+/// Each class of ranks begins with its totals.
+std::string whyText(const View &view, WhyOrder order = WhyOrder::OfTheProgram);
+OrderedJson whyJson(const View &view, const ClassView &part, WhyOrder order = WhyOrder::OfTheProgram);
 
 } // namespace npar::show

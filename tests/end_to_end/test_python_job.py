@@ -74,6 +74,7 @@ for calls in (
     (lambda: t.step(batch), lambda: t.step(tokens=y, targets=x)),
     (lambda: t.load_weights("mine/w0.safetensors"), lambda: t.load_weights("w1.safetensors")),
     (lambda: t["nothing"], lambda: t["nothing"]),
+    (lambda: t.save_weights("no/w.safetensors"), lambda: t.save_weights("no/w.safetensors")),
     (lambda: t.step(batch), lambda: t.step(tokens=x[:8], targets=y[:8])),
     (lambda: npar.Trainer(t.program, seed=1), lambda: npar.Trainer(t.program, seed=2)),
 ):
@@ -109,6 +110,7 @@ print(t.step(batch).loss, t.hash())
             f"InputError: the batch{of}every process must pass the whole global batch",
             "UsageError: process 0 on 'a' loads weights from 'mine/w0.safetensors', but process 1 on 'a' loads weights from 'w1.safetensors'" + same,
             "InputError: the program has no variable 'nothing'; program.parameters lists its parameters",
+            "InputError: cannot write 'no/w.safetensors': No such file or directory",  # process 0 writes
         ):
             self.assertEqual((here.pop(0), there.pop(0)), (text, text))
         own = "input 'tokens' takes i32 [batch 16, seq 32], and the array's size along 'batch' is 8"
@@ -155,10 +157,10 @@ print(error_of((t.hash, u.hash)[rank]))
 seen = []
 threads = [threading.Thread(target=lambda each=each: seen.extend(error_of(each.hash) for _ in range(50))) for each in (t, u)]
 [each.start() for each in threads], [each.join() for each in threads]
-assert len(seen) == 100 and all(each == "no error" or "hashes the parameters of trainer" in each for each in seen), seen
+assert len(seen) == 100 and all(each == "no error" or "hashes the parameters (trainer" in each for each in seen), seen
 assert t.hash() == u.hash()
 """)
-        text = "UsageError: process 0 on 'a' hashes the parameters of trainer 1, but process 1 on 'a' hashes the parameters of trainer 2: "
+        text = "UsageError: process 0 on 'a' hashes the parameters (trainer 1), but process 1 on 'a' hashes the parameters (trainer 2): "
         self.assertEqual((here[0][: len(text)], there[0][: len(text)]), (text, text))
 
 

@@ -29,6 +29,8 @@ struct CompilerTable {
   npar_code (*plan)(const npar_request &request, const npar_plan_options &options, const Answer &answer);
   npar_code (*library)(const Answer &answer);
   npar_code (*draw)(const npar_request &request, const npar_simulate_options &options, npar_format format, const Answer &answer);
+  npar_code (*explain)(const npar_request &request, const npar_explain_options &options, const Answer &answer);
+  npar_code (*annotate)(const npar_request &request, const Answer &answer);
 };
 
 } // namespace npar::api

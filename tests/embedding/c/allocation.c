@@ -1,4 +1,4 @@
-/* Each function of npar.h except npar_compile, npar_verify, npar_simulate and npar_plan, which enter LLVM, with its allocations failing one
+/* Each function of npar.h except those of requests, such as npar_compile, which enter LLVM, with its allocations failing one
  * after the other: it returns an error about memory, leaves no file, and then gives the same result as before. Without arguments, at most
  * 40 allocations of each call fail; `allocation all` lets all of them fail, and prints the blocks that stay allocated. */
 #include "check.h"

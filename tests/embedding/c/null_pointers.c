@@ -11,6 +11,8 @@ static void compileFails(npar_request request, const char *words) {
   FAILS(NPAR_USAGE, words, npar_simulate(&request, NULL, &json, &error));
   FAILS(NPAR_USAGE, words, npar_simulate_draw(&request, NULL, NPAR_SVG, &json, &error));
   FAILS(NPAR_USAGE, words, npar_plan(&request, NULL, &json, &error));
+  FAILS(NPAR_USAGE, words, npar_explain(&request, NULL, &json, &error));
+  FAILS(NPAR_USAGE, words, npar_annotate(&request, &json, &error));
   CHECK(!program && !json);
 }
 

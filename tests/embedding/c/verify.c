@@ -1,4 +1,4 @@
-/* Verifies a plan, simulates it and describes the program. */
+/* Verifies a plan, simulates, annotates and describes it, and explains what pays off. */
 #include "check.h"
 
 int main(void) {
@@ -13,6 +13,13 @@ int main(void) {
   request.machine = str("dgx-a100");
   OK(npar_simulate(&request, &options, &json, &error));
   CHECK(has(npar_buffer_data(json), "\"schema\""));
+  npar_buffer_free(json);
+
+  OK(npar_annotate(&request, &json, &error));
+  CHECK(has(npar_buffer_data(json), "\"effects\"") && has(npar_buffer_data(json), "all_reduce"));
+  npar_buffer_free(json);
+  OK(npar_explain(&request, NULL, &json, &error));
+  CHECK(has(npar_buffer_data(json), "Is tensor parallelism worth it?"));
   npar_buffer_free(json);
 
   npar_program *program = compiled();

@@ -80,6 +80,9 @@ static void compiling(void) {
   FAILS(NPAR_USAGE, "npar_plan_options: jobs is -1", npar_plan(&request, &plan, &json, &error));
   plan.jobs = 0, plan.batch = -1;
   FAILS(NPAR_USAGE, "npar_plan_options: batch is -1", npar_plan(&request, &plan, &json, &error));
+  npar_explain_options explain = {0};
+  explain.struct_size = sizeof explain, explain.hosts = -1;
+  FAILS(NPAR_USAGE, "npar_explain_options: hosts is -1", npar_explain(&request, &explain, &json, &error));
   CHECK(!program && !json);
 }
 

@@ -65,6 +65,8 @@ int main() {
   npar::SimulateOptions simulated;
   simulated.jitter = 0.05, simulated.totalTokens = 1e9;
   write("simulate", good(npar::simulate(wanted, simulated)).json);
+  write("explain", good(npar::explain(wanted)).json);
+  write("inspect-annotate", good(npar::annotate(wanted)).json);
   simulated.slow = {"rank=3:1.5"}, simulated.slowLinks = {"host:2"}, simulated.place = "tp, dp", simulated.devices = 4;
   simulated.deviceMtbf = 5e4, simulated.checkpointSeconds = 30, simulated.restartSeconds = 600;
   simulated.taskTimes = {1, 2, 1, 0.1}, simulated.rowsSent = {0.5, 0.25};

@@ -66,6 +66,27 @@ TEST(Why, EqualBlocksAreOneEntry) {
   EXPECT_EQ(json["reason"]["axes"][0]["rule"], "hidden -> tp");
 }
 
+// The order is that of the program, or the largest first; the text begins with the totals of all entries.
+TEST(Why, TheLargestIsFirstIfAsked) {
+  ProgramT program = withRules();
+  program.collectives.back()->to = "embed : 16 {tp}";
+  FragmentT &forward = *program.classes[0]->fragments[1];
+  uint32_t box = forward.operands[forward.steps.back().first_operand()].region(),
+           last = static_cast<uint32_t>(program.collectives.size()) - 1;
+  addStep(program, *program.classes[0], 1, StepKind::Collective, last, {{box, 0, 64}}, {{box, 0, 64}}, {}, "all_reduce again");
+  Packed packed(program);
+  View view = viewOf(packed.root());
+  std::vector<WhyEntry> entries = whyOf(view, view.classes[0]), sorted = whyOf(view, view.classes[0], WhyOrder::LargestFirst);
+  ASSERT_EQ(entries.size(), 3u); // and the norm of the update
+  EXPECT_EQ(entries[0].to, "embed : 16");
+  EXPECT_EQ(entries[0].sent, 2u * 64);
+  EXPECT_EQ(sorted[0].to, "embed : 16 {tp}");
+  EXPECT_EQ(sorted[0].sent, 4u * 64);
+  EXPECT_EQ(whyJson(view, view.classes[0], WhyOrder::LargestFirst)[0]["to"], sorted[0].to);
+  std::string total = " and rank: 7 collectives, " + std::to_string(6 * 64 + entries[2].sent) + " B sent\n";
+  EXPECT_NE(whyText(view).find(total), std::string::npos) << whyText(view);
+}
+
 // A collective with another target layout is another entry, even if kind, cause and rule are the same.
 TEST(Why, OtherLayoutsAreOtherEntries) {
   ProgramT program = withRules();

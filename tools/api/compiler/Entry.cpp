@@ -53,7 +53,11 @@ const CompilerTable table = {
     [](const Answer &answer) { return fenced<library>(answer); },
     [](const npar_request &request, const npar_simulate_options &options, npar_format format, const Answer &answer) {
       return fenced<draw, const npar_request &, const npar_simulate_options &, npar_format>(request, options, format, answer);
-    }};
+    },
+    [](const npar_request &request, const npar_explain_options &options, const Answer &answer) {
+      return fenced<explain, const npar_request &, const npar_explain_options &>(request, options, answer);
+    },
+    [](const npar_request &request, const Answer &answer) { return fenced<annotate, const npar_request &>(request, answer); }};
 
 } // namespace
 } // namespace npar::api

@@ -16,6 +16,8 @@ engine::Status verify(const npar_request &request, const npar_verify_options &op
 engine::Status simulate(const npar_request &request, const npar_simulate_options &options, const Answer &answer);
 engine::Status draw(const npar_request &request, const npar_simulate_options &options, npar_format format, const Answer &answer);
 engine::Status plan(const npar_request &request, const npar_plan_options &options, const Answer &answer);
+engine::Status explain(const npar_request &request, const npar_explain_options &options, const Answer &answer);
+engine::Status annotate(const npar_request &request, const Answer &answer);
 engine::Status library(const Answer &answer);
 
 inline void give(const Answer &answer, const char *name, const std::string &text) {

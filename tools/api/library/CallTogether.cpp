@@ -11,7 +11,7 @@ Status npar_trainer::begin(job::Call call, const Status &refusal) {
     return refusal;
   order = memory->job->oneCallAtATime();
   if (memory->job->trainersCreated() > 1)
-    call.doing += fmt::format(" of trainer {}", number);
+    call.doing += fmt::format(" (trainer {})", number);
   call.refusal = refusal;
   return memory->job->begin(std::move(call));
 }

@@ -1,4 +1,4 @@
-// Verification, simulation and search: the compiler library makes their reports.
+// Verification, simulation, search and explanation of plans: the compiler library makes their reports.
 #include "engine/json/Document.h"
 #include "tools/api/Texts.h"
 #include "tools/api/library/Arguments.h"
@@ -47,7 +47,28 @@ static Status check(const npar_plan_options &options) {
       .status();
 }
 
-/// Calls a function of the compiler library, and gives its report to the caller with the number of the report's schema.
+static Status check(const npar_explain_options &options) {
+  return Arguments("npar_explain_options")
+      .whole(options.jobs, "jobs", 0, mostThreads)
+      .whole(options.hosts, "hosts", 0, mostHosts)
+      .whole(options.batch, "batch")
+      .status();
+}
+
+/// Gives the report that a call of the compiler library makes to the caller, with the number of the report's schema.
+template <typename Call> static Status giveReport(const npar_request &request, npar_buffer **json, Call call) {
+  TRY(const CompilerTable *compiler, compilerLibrary());
+  KeptRequest kept(request);
+  CompilerAnswer answer;
+  call(*compiler, kept.recording(), answer.receiver());
+  TRY_STATUS(kept.imported());
+  TRY_STATUS(answer.status);
+  auto report = OrderedJson::parse(answer.parts["report"]);
+  bool ok = report.value("ok", true);
+  give(json, json::documentText(std::move(report)), ok);
+  return {};
+}
+
 template <typename Options, typename Function>
 static npar_code reported(const npar_request *request, const Options *options, const char *name, Function CompilerTable::*function,
                           npar_buffer **json, npar_error **error) {
@@ -56,16 +77,9 @@ static npar_code reported(const npar_request *request, const Options *options, c
     TRY_STATUS(needs(json, name, "json"));
     TRY(Options chosen, optionsOf(options, (std::string(name) + "_options").c_str()));
     TRY_STATUS(check(chosen));
-    TRY(const CompilerTable *compiler, compilerLibrary());
-    KeptRequest kept(given);
-    CompilerAnswer answer;
-    (compiler->*function)(kept.recording(), chosen, answer.receiver());
-    TRY_STATUS(kept.imported());
-    TRY_STATUS(answer.status);
-    auto report = OrderedJson::parse(answer.parts["report"]);
-    bool ok = report.value("ok", true);
-    give(json, json::documentText(std::move(report)), ok);
-    return {};
+    return giveReport(given, json, [&](const CompilerTable &compiler, const npar_request &kept, const Answer &answer) {
+      (compiler.*function)(kept, chosen, answer);
+    });
   });
 }
 
@@ -115,5 +129,19 @@ npar_code npar_library(npar_buffer **json, npar_error **error) {
 
 npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error) {
   return api::reported(request, options, "npar_plan", &api::CompilerTable::plan, json, error);
+}
+
+npar_code npar_explain(const npar_request *request, const npar_explain_options *options, npar_buffer **json, npar_error **error) {
+  return api::reported(request, options, "npar_explain", &api::CompilerTable::explain, json, error);
+}
+
+npar_code npar_annotate(const npar_request *request, npar_buffer **json, npar_error **error) {
+  return api::fenced(error, [&]() -> Status {
+    TRY(npar_request given, api::requestOf(request, "npar_annotate"));
+    TRY_STATUS(api::needs(json, "npar_annotate", "json"));
+    return api::giveReport(given, json, [](const api::CompilerTable &compiler, const npar_request &kept, const api::Answer &answer) {
+      compiler.annotate(kept, answer);
+    });
+  });
 }
 }

@@ -141,7 +141,7 @@ OrderedJson summaryWith(const program::Program &program, npar_view kind) {
   for (const show::ClassView &part : view.classes) {
     OrderedJson &one = json["classes"].at(part.programClass);
     if (kind == NPAR_VIEW_WHY)
-      one["why"] = show::whyJson(view, part);
+      one["why"] = show::whyJson(view, part, show::WhyOrder::LargestFirst);
     if (kind == NPAR_VIEW_BYTES) {
       const program::RankClass &rankClass = *program.classes()->Get(part.programClass);
       one["bytes_per_parameter"] = show::parameterBytesJson(program, rankClass);
@@ -170,7 +170,7 @@ Result<std::string> described(const program::Program &program, npar_view view, n
   if (format == NPAR_JSON && (view == NPAR_VIEW_SUMMARY || view == NPAR_VIEW_WHY || view == NPAR_VIEW_BYTES))
     return json::documentText(summaryWith(program, view));
   if (is(NPAR_VIEW_WHY, NPAR_TEXT))
-    return show::whyText(show::viewOf(program));
+    return show::whyText(show::viewOf(program), show::WhyOrder::LargestFirst);
   if (is(NPAR_VIEW_BYTES, NPAR_TEXT))
     return show::parameterBytesText(program);
   if (view == NPAR_VIEW_HOSTS && (format == NPAR_TEXT || format == NPAR_JSON)) {

@@ -96,6 +96,7 @@ Status LauncherJob::introduce() {
   TRY(std::vector<std::vector<uint8_t>> all, group->gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>(), timeout));
   TRY_STATUS(own.status());
   TRY(introductions, job::readIntroductions(all));
+  names = job::namesOf(introductions, introductions.size());
   return job::checkAlike(introductions);
 }
 
@@ -142,18 +143,18 @@ Status LauncherJob::begin(job::Call call) {
   // Process 0 knows who is missing. The others wait a little longer, so that its error is the one of all.
   const double limit = timeout + (isFirst() ? 0 : std::min(2.0, timeout / 10));
   TRY(std::vector<std::vector<uint8_t>> all, exchangeOrEnd(job::packBeginning(current), limit));
-  return job::agreeOnCall(all, current, process(), names());
+  return job::agreeOnCall(all, current, process(), names);
 }
 
 Result<std::vector<std::vector<uint8_t>>> LauncherJob::inside(const std::vector<uint8_t> &own, double timeoutSeconds) const {
   TRY(std::vector<std::vector<uint8_t>> all, exchangeOrEnd(job::packInside(current, own), timeoutSeconds));
-  return job::contentsInside(all, process(), names());
+  return job::contentsInside(all, process(), names);
 }
 
 Status LauncherJob::agree(const Status &own) {
   job::Verdict mine{own.code(), own.ok() ? std::vector<std::string>() : std::vector<std::string>{own.message()}};
   TRY(std::vector<std::vector<uint8_t>> all, inside(job::pack(mine), forAsLongAsItTakes));
-  job::Verdict agreed = job::agreeOnPacked(all, job::namesOf(introductions, all.size()));
+  job::Verdict agreed = job::agreeOnPacked(all, names);
   if (agreed.code == engine::Code::Ok || !own.ok())
     return own;
   return Status(agreed.code, agreed.errors.empty() ? "another process failed" : agreed.errors.front());

@@ -49,7 +49,7 @@ public:
   uint32_t process() const { return launch.process; }
   uint32_t processes() const { return launch.processes; }
   /// "process 2 on 'b'".
-  std::string nameOf(size_t process) const { return job::nameOf(introductions, process); }
+  const std::string &nameOf(size_t process) const { return names[process]; }
   /// Begins a call that all processes make together: returns once they have compared their calls (agreeOnCall), before any data move. An
   /// error is one in all processes, after which they can make other calls. One that waits for longer than the time limit ends the job.
   engine::Status begin(job::Call call);
@@ -77,12 +77,12 @@ private:
   engine::Result<std::vector<std::vector<uint8_t>>> exchangeOrEnd(const std::vector<uint8_t> &packed, double timeoutSeconds) const;
   /// Gathers inside the current call.
   engine::Result<std::vector<std::vector<uint8_t>>> inside(const std::vector<uint8_t> &own, double timeoutSeconds) const;
-  std::vector<std::string> names() const { return job::namesOf(introductions, launch.processes); }
 
   engine::Launch launch;
   double timeout;
   engine::JobKeyPointer key; ///< null: the processes share no secret
   std::vector<job::Introduction> introductions;
+  std::vector<std::string> names; ///< of the processes
   std::shared_ptr<engine::ProcessGroup> group;
   std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
   std::unique_ptr<engine::ControlChannel> control;

@@ -32,13 +32,13 @@ npar::Program compile(const nb::dict &given, nb::object observer, nb::object imp
   return valueOf(std::move(made));
 }
 
-/// Makes one of the reports on a request: its JSON, and whether its checks hold.
-template <typename Options, typename Function>
-std::pair<std::string, bool> report(const nb::dict &given, nb::object observer, nb::object imports, const Options &options,
-                                    Function function) {
+/// Makes one of the reports on a request: its JSON, and whether its checks hold. `options`: of the function, if it has any.
+template <typename Function, typename... Options>
+std::pair<std::string, bool> report(const nb::dict &given, nb::object observer, nb::object imports, Function function,
+                                    const Options &...options) {
   Callbacks callbacks(std::move(observer), std::move(imports));
   npar::Request request = requestOf(given, callbacks);
-  npar::Result<npar::Report> made = released([&] { return function(request, options); });
+  npar::Result<npar::Report> made = released([&] { return function(request, options...); });
   callbacks.rethrow();
   npar::Report whole = valueOf(std::move(made));
   return {std::move(whole.json), whole.ok};
@@ -47,7 +47,7 @@ std::pair<std::string, bool> report(const nb::dict &given, nb::object observer, 
 std::pair<std::string, bool> verify(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
   npar::VerifyOptions options;
   take(chosen, "threads", options.threads), take(chosen, "seed", options.seed), take(chosen, "any_size", options.anySize);
-  return report(given, std::move(observer), std::move(imports), options, npar::verify);
+  return report(given, std::move(observer), std::move(imports), npar::verify, options);
 }
 
 npar::SimulateOptions simulateOptionsOf(const nb::dict &chosen) {
@@ -65,7 +65,7 @@ npar::SimulateOptions simulateOptionsOf(const nb::dict &chosen) {
 }
 
 std::pair<std::string, bool> simulate(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
-  return report(given, std::move(observer), std::move(imports), simulateOptionsOf(chosen), npar::simulate);
+  return report(given, std::move(observer), std::move(imports), npar::simulate, simulateOptionsOf(chosen));
 }
 
 std::string simulateDraw(const nb::dict &given, const nb::dict &chosen, int format, nb::object observer, nb::object imports) {
@@ -81,7 +81,18 @@ std::pair<std::string, bool> plan(const nb::dict &given, const nb::dict &chosen,
   npar::PlanOptions options;
   take(chosen, "jobs", options.jobs), take(chosen, "hosts", options.hosts), take(chosen, "batch", options.batch);
   take(chosen, "budget", options.budget), take(chosen, "goal", options.goal);
-  return report(given, std::move(observer), std::move(imports), options, npar::plan);
+  return report(given, std::move(observer), std::move(imports), npar::plan, options);
+}
+
+std::pair<std::string, bool> explain(const nb::dict &given, const nb::dict &chosen, nb::object observer, nb::object imports) {
+  npar::ExplainOptions options;
+  take(chosen, "jobs", options.jobs), take(chosen, "hosts", options.hosts), take(chosen, "batch", options.batch);
+  return report(given, std::move(observer), std::move(imports), npar::explain, options);
+}
+
+/// Takes options like the other reports, but has none.
+std::pair<std::string, bool> annotate(const nb::dict &given, const nb::dict &, nb::object observer, nb::object imports) {
+  return report(given, std::move(observer), std::move(imports), npar::annotate);
 }
 
 std::string describe(const npar::Program &program, int view, int format, const nb::dict &chosen) {
@@ -108,6 +119,8 @@ void addPrograms(nb::module_ &module) {
   module.def("simulate", &simulate, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
   module.def("simulate_draw", &simulateDraw, nb::arg("request"), nb::arg("options"), nb::arg("format"), nb::arg("observer").none(),
              nb::arg("imports").none());
+  module.def("annotate", &annotate, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
+  module.def("explain", &explain, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
   module.def("plan", &plan, nb::arg("request"), nb::arg("options"), nb::arg("observer").none(), nb::arg("imports").none());
 }
 

@@ -209,7 +209,7 @@ NPAR_API void npar_program_free(npar_program *program);
 typedef int32_t npar_view;
 enum {
   NPAR_VIEW_SUMMARY = 0,    /* numbers of parameters; sizes, work and communication of each class of ranks: text, JSON */
-  NPAR_VIEW_WHY = 1,        /* the reason of each collective: text, JSON */
+  NPAR_VIEW_WHY = 1,        /* the reason of each collective, the largest first: text, JSON */
   NPAR_VIEW_BYTES = 2,      /* bytes per parameter: text, JSON */
   NPAR_VIEW_HOSTS = 3,      /* traffic between hosts: text, JSON */
   NPAR_VIEW_TIMELINE = 4,   /* the planned step: SVG, JSON (trace events of Chrome and Perfetto) */
@@ -292,6 +292,21 @@ typedef struct npar_plan_options {
  * compiles as it is: it contains the request's `text`, or imports the file or library model. `import` is asked for what the model imports.
  */
 NPAR_API npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error);
+
+typedef struct npar_explain_options {
+  uint32_t struct_size;
+  int32_t jobs;  /* threads; default: the machine's */
+  int64_t hosts; /* default: one */
+  int64_t batch; /* default: the train block's */
+} npar_explain_options;
+
+/* Which kinds of parallelism and of saving memory pay off for the request's model and machine, each shown by two simulated plans: {schema,
+ * best, questions: [...]}, the JSON of `npar explain --json`. */
+NPAR_API npar_code npar_explain(const npar_request *request, const npar_explain_options *options, npar_buffer **json, npar_error **error);
+
+/* The text of the request's plan with the effect of each line: {schema, plan, file, lines: [{line, text, effects}]}, the JSON of
+ * `npar inspect annotate --json`. */
+NPAR_API npar_code npar_annotate(const npar_request *request, npar_buffer **json, npar_error **error);
 
 /* The names of what the standard library has, {schema, layers, machines, models, optimizers, plans}: models for `file`, and machines for
  * `machine` of a request. */

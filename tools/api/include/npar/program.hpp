@@ -32,7 +32,7 @@ struct Request {
 
 enum class View : int32_t {
   Summary = NPAR_VIEW_SUMMARY,       ///< numbers of parameters; sizes, work and communication of each class of ranks: text, JSON
-  Why = NPAR_VIEW_WHY,               ///< the reason of each collective: text, JSON
+  Why = NPAR_VIEW_WHY,               ///< the reason of each collective, the largest first: text, JSON
   Bytes = NPAR_VIEW_BYTES,           ///< bytes per parameter: text, JSON
   Hosts = NPAR_VIEW_HOSTS,           ///< traffic between hosts: text, JSON
   Timeline = NPAR_VIEW_TIMELINE,     ///< the planned step: SVG, JSON (trace events of Chrome and Perfetto)
@@ -191,6 +191,12 @@ struct PlanOptions {
   std::string goal;  ///< "speed" (default), "memory" or "money"
 };
 
+struct ExplainOptions {
+  int32_t jobs = 0;  ///< threads; default: the machine's
+  int64_t hosts = 0; ///< default: one
+  int64_t batch = 0; ///< default: the train block's
+};
+
 namespace detail {
 
 template <typename Call> Result<Report> reportOn(const Request &request, Call call) {
@@ -257,6 +263,17 @@ inline Result<Report> plan(const Request &request, const PlanOptions &options = 
   return detail::reportOn(
       request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_plan(raw, &given, json, error); });
 }
+
+/// Reports which kinds of parallelism and of saving memory pay off for the request's model and machine.
+inline Result<Report> explain(const Request &request, const ExplainOptions &options = {}) {
+  auto given = detail::options<npar_explain_options>();
+  given.jobs = options.jobs, given.hosts = options.hosts, given.batch = options.batch;
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_explain(raw, &given, json, error); });
+}
+
+/// The text of the request's plan with the effect of each line.
+inline Result<Report> annotate(const Request &request) { return detail::reportOn(request, npar_annotate); }
 
 /// The names of what the standard library has: {layers, machines, models, optimizers, plans}.
 inline Result<Report> library() {

@@ -13,6 +13,7 @@ from ._arrays import Piece, View
 from ._errors import (
     CheckFailed, CompileError, Diagnostic, Edit, Error, Fix, InputError, InternalError, RunError, Stopped, Timeout, UsageError,
 )
+from ._explain import AnnotatedPlan, Explanation, annotate, explain
 from ._loader import ArrayLoader
 from ._magic import load_ipython_extension  # for `%load_ext npar`
 from ._native import version as __version__
@@ -25,8 +26,9 @@ from ._reports import Figures, PlanReport, Prediction, VerifyReport, plan, simul
 from ._trainer import Evaluation, Generated, StateDict, StepResult, Trainer
 
 __all__ = [
-    "ArrayLoader", "CheckFailed", "Collective", "CompileError", "Diagnostic", "Edit", "Error", "Evaluation", "Figures", "Fix", "Generated",
-    "Input", "InputError", "InternalError", "Memory", "Mesh", "Output", "Page", "Parameter", "Picture", "Piece", "PlanReport", "Prediction",
-    "Program", "Report", "RunError", "StateDict", "StepResult", "Stopped", "Summary", "Timeout", "Trainer", "UsageError", "VerifyReport",
-    "View", "Why", "compile", "from_bytes", "load", "machines", "models", "open", "plan", "simulate", "verify",
+    "AnnotatedPlan", "ArrayLoader", "CheckFailed", "Collective", "CompileError", "Diagnostic", "Edit", "Error", "Evaluation", "Explanation",
+    "Figures", "Fix", "Generated", "Input", "InputError", "InternalError", "Memory", "Mesh", "Output", "Page", "Parameter", "Picture",
+    "Piece", "PlanReport", "Prediction", "Program", "Report", "RunError", "StateDict", "StepResult", "Stopped", "Summary", "Timeout",
+    "Trainer", "UsageError", "VerifyReport", "View", "Why", "annotate", "compile", "explain", "from_bytes", "load", "machines", "models",
+    "open", "plan", "simulate", "verify",
 ]

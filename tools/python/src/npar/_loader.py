@@ -141,7 +141,9 @@ class ArrayLoader:
         self._done = int(state["done"])
 
     def __repr__(self) -> str:
-        return f"<npar.ArrayLoader of {', '.join(self._arrays)}: {self.rows} rows, batches of {self.batch}; {self._done} batches done>"
+        arrays = ", ".join(f"{name} {list(array.shape)} {getattr(array, 'dtype', '')}".rstrip() for name, array in self._arrays.items())
+        order = f"shuffled with seed {self.seed}" if self.shuffle else "in their own order"
+        return f"<npar.ArrayLoader: {arrays}; batches of {self.batch} rows, {self.batches_per_epoch} per epoch, {order}; {self._done} batches done>"
 
     def once(self) -> Iterator[Dict[str, Any]]:
         """One pass in the arrays' own order, for `trainer.evaluate(loader.once())`."""

@@ -12,6 +12,7 @@ from ._events import Listener
 from ._pictures import Page, Picture, Report
 from ._process import using_threads
 from ._request import KINDS, Imports, Request, path_of
+from ._tables import size, table
 
 _SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)
 _TEXT, _JSON, _SVG, _HTML = range(4)
@@ -96,7 +97,9 @@ class Collective:
 
 
 class Why(List[Collective]):
-    """The collectives of a program with their causes; prints as `npar inspect why` does."""
+    """The collectives of a program with their causes, the largest first, by the bytes that a rank sends. A notebook shows a table."""
+
+    _rows_shown = 10
 
     def __init__(self, rows, text: str):
         super().__init__(rows)
@@ -107,8 +110,39 @@ class Why(List[Collective]):
         """Bytes that the ranks' collectives move per step, one rank of each stage counted."""
         return sum(each.bytes for each in self)
 
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that a rank sends in collectives per step; under a pipeline, a rank of the stage that sends most."""
+        return self._largest()[0]
+
+    @property
+    def collectives(self) -> int:
+        """Number of collectives of this rank per step."""
+        return self._largest()[1]
+
+    def _largest(self) -> Tuple[int, int]:
+        totals: Dict[int, Tuple[int, int]] = {}  # bytes sent and collectives, by stage
+        for each in self:
+            sent, count = totals.get(each.stage, (0, 0))
+            totals[each.stage] = sent + each.sent_bytes, count + each.count
+        return max(totals.values(), default=(0, 0))
+
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        stages = len({each.stage for each in self}) > 1
+        columns = [*(["stage"] if stages else []), ">sent", ">times", "collective", "phase", "where", "cause", "asked for by", "removed by"]
+        rows = [
+            [*([each.stage] if stages else []), size(each.sent_bytes), each.count, f"{each.kind} over {each.over}", each.phase, each.path, each.cause,
+             "\n".join(each.rules), each.removed_by]
+            for each in self[: self._rows_shown]
+        ]
+        sent, count = self._largest()
+        which = "a rank of the stage that sends most" if stages else "each rank"
+        title = f"{self.text.splitlines()[0]}: {which} sends {size(sent)} per step, in {count} collective{'' if count == 1 else 's'}"
+        rest = self[self._rows_shown :]
+        return table(title, columns, rows, f"and {len(rest)} smaller ones: print() shows all" if rest else "")
 
 
 class Summary(Dict[str, Any]):
@@ -124,6 +158,21 @@ class Summary(Dict[str, Any]):
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        columns = ["ranks", "stage", *(">" + part for part in ("memory", "parameters", "gradients", "optimizer", "activations")), "collectives per step"]
+        rows = [
+            [
+                ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in each["ranks"]), each.get("stage", 0),
+                *(size(each[f"{part}_bytes"]) for part in ("arena", "parameter", "gradient", "optimizer", "activation")),
+                "\n".join(f"{one['count']} x {one['kind']} over {one['over']}, {size(one['bytes'])}" for one in each["collectives"]),
+            ]
+            for each in self["classes"]
+        ]
+        mesh = ", ".join(f"{axis} = {length}" for axis, length in self["mesh"].items())
+        ranks = f"{self['world']} rank{'' if self['world'] == 1 else 's'}{f' ({mesh})' if mesh else ''}"
+        title = f"{self['model']} under plan {self['plan']}: {self['parameters']:,} parameters, {ranks}"
+        return table(title, columns, rows, "memory is all that a rank reserves; print() shows more")
 
 
 class Program:
@@ -201,7 +250,7 @@ class Program:
         return tuple(warnings_of(self._native.warnings()))
 
     def why(self) -> Why:
-        """Why the ranks communicate: each collective with its bytes, its cause, and what removes it."""
+        """Why the ranks communicate: each collective with its bytes, its cause, and what removes it. The largest come first."""
         rows = [
             Collective(
                 part.get("stage", 0), each["kind"], each["over"], each["phase"], each["path"], each["count"], each["bytes"],
@@ -211,6 +260,7 @@ class Program:
             for part in self._data(_WHY)["classes"]
             for each in part["why"]
         ]
+        rows.sort(key=lambda each: -each.sent_bytes)  # the ranks of each stage are sorted already
         return Why(rows, self._native.describe(_WHY, _TEXT, {}))
 
     def bytes_per_parameter(self) -> Report:
@@ -250,7 +300,7 @@ class Program:
         arena = max(each.arena for each in self.memory)
         return (
             f"{summary['model']} under plan {summary['plan']}: {self.ranks} rank{'s' if self.ranks > 1 else ''}"
-            f"{f' ({axes})' if axes else ''}, {summary['parameters']:,} parameters, at most {_size(arena)} per rank"
+            f"{f' ({axes})' if axes else ''}, {summary['parameters']:,} parameters, at most {size(arena)} per rank"
         )
 
     def __repr__(self) -> str:
@@ -282,14 +332,6 @@ class Program:
 
 def _unpickled(data: bytes, request: Optional[Request], opened: bool) -> Program:
     return Program(_native.from_bytes(data), request, opened)
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.3g} {unit}"
-        count /= 1024
-    return f"{count:.3g} TiB"
 
 
 def _compile(request: Request, progress: bool) -> Program:

@@ -8,8 +8,9 @@ from ._errors import CheckFailed, InputError, UsageError
 from ._events import Listener
 from ._pictures import Page, Picture
 from ._process import using_threads
-from ._program import _HTML, _JSON, _SVG, Program, _compile, _size
+from ._program import _HTML, _JSON, _SVG, Program, _compile
 from ._request import OPTIONS as REQUEST_OPTIONS, Request, at_least_one
+from ._tables import folded, image, size, table
 
 Slow = Union[Mapping[str, float], str, Iterable[str]]
 
@@ -37,17 +38,26 @@ class VerifyReport(Figures):
             raise CheckFailed("\n".join(f"{check['name']}: {check['detail']}" for check in self["checks"] if not check["ok"]))
         return self
 
-    def __repr__(self) -> str:
-        lines = [f"plan {self['plan']}: " + ("all checks hold" if self else "FAILED")]
+    def _title(self) -> str:
+        return f"plan {self['plan']}: " + ("all checks hold" if self else "FAILED")
+
+    def _rows(self) -> List[List[str]]:
+        """Result, name, largest relative error and detail of each check."""
+        rows = []
         for check in self["checks"]:
             error = check.get("max_relative_error")
-            figure = f"{error:.1e}" if isinstance(error, (int, float)) else ""
-            lines.append(f"  {'ok' if check['ok'] else 'FAILED':6}  {check['name']:26} {figure:>8}  {check['detail']}")
-        return "\n".join(lines)
+            rows.append(["ok" if check["ok"] else "FAILED", check["name"], f"{error:.1e}" if isinstance(error, (int, float)) else "", check["detail"]])
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title(), *(f"  {result:6}  {name:26} {error:>8}  {detail}" for result, name, error, detail in self._rows())])
+
+    def _repr_html_(self) -> str:
+        return table(self._title(), ["result", "check", ">relative error", "detail"], self._rows())
 
 
 class Prediction(Figures):
-    """A predicted training step; the members are those of `npar simulate --json`. A notebook shows its timeline."""
+    """A predicted training step; the members are those of `npar simulate --json`. A notebook shows its figures and its timeline."""
 
     def __init__(self, report: Mapping[str, Any], drawing: Optional[Callable[[int], str]] = None):
         super().__init__(report)
@@ -69,8 +79,21 @@ class Prediction(Figures):
         """A page to explore the predicted step, with the step at full speed below it if ranks or links are slow."""
         return Page(self._draw(_HTML))
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"text/plain": repr(self), **({"image/svg+xml": self._draw(_SVG)} if self._drawing else {})}
+    def _repr_html_(self) -> str:
+        def share(key: str) -> str:
+            return f"{100 * self[key]:.1f} %"
+
+        room = f" of {size(self['device_bytes'])}" if self["device_bytes"] is not None else ""
+        rows = [
+            ("step", f"{self['seconds_per_step'] * 1e3:.4g} ms"), ("samples per second", f"{self['samples_per_second']:,.1f}"),
+            *([("MFU", share("mfu"))] if self["mfu"] is not None else []), ("computing", share("computing")), ("bubble", share("bubble")),
+            ("communication only", share("exposed_communication")),
+            ("memory of the largest rank", size(self["memory_bytes"]) + room + (", does NOT fit" if self["fits"] is False else "")),
+            *((f"sent over {axes}", size(count)) for axes, count in self["bytes"].items()),
+        ]
+        hosts = f"{self['hosts']} host{'' if self['hosts'] == 1 else 's'}"
+        title = f"{self['ranks']} rank{'' if self['ranks'] == 1 else 's'} on {self['machine']}, {hosts}: predicted step"
+        return table(title, [], rows) + (image(self._draw(_SVG)) if self._drawing else "")
 
     def __repr__(self) -> str:
         memory = self.get("memory_bytes")
@@ -79,7 +102,7 @@ class Prediction(Figures):
             parts.append(f"MFU {100 * self['mfu']:.1f} %")
         parts.append(f"bubble {100 * self['bubble']:.1f} %")
         if memory is not None:
-            parts.append(f"{_size(memory)} per rank" + ("" if self.get("fits") is not False else ", which does NOT fit"))
+            parts.append(f"{size(memory)} per rank" + ("" if self.get("fits") is not False else ", which does NOT fit"))
         return f"<npar.Prediction: {', '.join(parts)}>"
 
 
@@ -107,18 +130,33 @@ class PlanReport(Figures):
             raise UsageError("the model's text is not known here")
         return _compile(_with_plan(request, self["text"], kernels), progress)
 
+    def _title(self) -> str:
+        return (
+            f"{self['model']} on {self['machine']}, {self['hosts']} host{'s' if self['hosts'] != 1 else ''}, batch {self['batch']}: "
+            f"{len(self['tried'])} of {self['candidates']} candidates compiled" + (", search complete" if self["complete"] else "")
+        )
+
+    def _fastest(self) -> List[List[str]]:
+        """Milliseconds per step, memory and choices of the fastest five plans that fit."""
+        judged = [each for each in self["tried"] if each.get("seconds_per_step") is not None and each.get("fits") is not False]
+        return [
+            [
+                f"{each['seconds_per_step'] * 1e3:.2f}", size(each["memory_bytes"]),
+                ", ".join(f"{key} = {value}" for key, value in each["choices"].items() if (key, value) not in _usual),
+            ]
+            for each in sorted(judged, key=lambda each: each["seconds_per_step"])[:5]
+        ]
+
     def __repr__(self) -> str:
-        best = self["best"]
-        lines = [f"{self['model']} on {self['machine']}, {self['hosts']} host{'s' if self['hosts'] != 1 else ''}, batch {self['batch']}: "
-                 f"{len(self['tried'])} of {self['candidates']} candidates compiled" + (", search complete" if self["complete"] else "")]
-        if best is None:
-            return lines[0] + "\nno plan fits"
-        lines.append("")
-        rows = sorted((each for each in self["tried"] if each.get("seconds_per_step") is not None and each.get("fits") is not False), key=lambda each: each["seconds_per_step"])
-        for each in rows[:5]:
-            choices = ", ".join(f"{key} = {value}" for key, value in each["choices"].items() if (key, value) not in _usual)
-            lines.append(f"  {each['seconds_per_step'] * 1e3:9.2f} ms  {_size(each['memory_bytes']):>9}  {choices}")
-        return "\n".join(lines + ["", self["text"].rstrip()])
+        if self["best"] is None:
+            return self._title() + "\nno plan fits"
+        rows = (f"  {milliseconds:>9} ms  {memory:>9}  {choices}" for milliseconds, memory, choices in self._fastest())
+        return "\n".join([self._title(), "", *rows, "", self["text"].rstrip()])
+
+    def _repr_html_(self) -> str:
+        if self["best"] is None:
+            return table(self._title(), [], [], "no plan fits")
+        return table(self._title(), [">ms per step", ">memory per rank", "choices"], self._fastest()) + folded("text of the best plan", self["text"])
 
 
 def _with_plan(request: Request, text: str, kernels: bool) -> Request:

@@ -101,7 +101,14 @@ class StateDict(collections.abc.Mapping):
         return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
 
     def __repr__(self) -> str:
-        return f"<npar.StateDict of {len(self._names)} tensors: {', '.join(self._names[:3])}{', ...' if len(self._names) > 3 else ''}>"
+        parameters = [each for name, each in self._trainer.program.parameters.items() if name in self._names]
+        states = len(self._names) - len(parameters)
+        values = sum(math.prod(each.shape) for each in parameters)
+        first = ", ".join(f"{each.name} {list(each.shape)}" for each in parameters[:3])
+        return (
+            f"<npar.StateDict: {len(parameters)} parameters with {values:,} values{f', {states} states of the training' if states else ''}; "
+            f"gathered when read: {first}{', ...' if len(parameters) > 3 else ''}>"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -181,7 +188,7 @@ class Trainer:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
         result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
-        if _is_unsound(result):
+        if _is_unsound(result) and not self.program.outputs:
             log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
         return result
 
