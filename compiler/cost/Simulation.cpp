@@ -216,7 +216,7 @@ private:
       ready.emplace_back(index, instance);
   }
 
-  /// Whether the step is a copy between tiers, which overlaps with what the rank computes.
+  /// True for a copy between tiers, which overlaps with computing steps.
   static bool isTierCopy(const FragmentShape &shape, uint32_t place) { return shape.tiers[place].first != shape.tiers[place].second; }
 
   /// A copy between tiers has no partner.

@@ -34,7 +34,7 @@ struct ValueModel {
   program::Tier tier = program::Tier::Device; ///< of scratch and of what is kept; a value that is read from a variable has the variable's
 };
 
-/// Where a step takes time: in the compute chain, or as a copy on a link between two tiers, one for each direction.
+/// The queue that a step waits in: the compute chain, or a link between two tiers, one for each direction.
 enum class Lane : uint8_t { Compute, ToHost, ToDevice, FromFile, ToFile };
 constexpr size_t laneCount = 5;
 

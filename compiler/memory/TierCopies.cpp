@@ -55,9 +55,9 @@ private:
   std::map<uint32_t, uint32_t> madeAt;                ///< by root: the action that makes the value
   std::vector<std::pair<uint32_t, uint32_t>> waiting; ///< actions with `until`, and its old index
   uint32_t users = 0;                                 ///< of copies, so far
-  uint32_t early = 0;                                 ///< place of the last of them: copies for the next one come before it
+  uint32_t early = 0;                                 ///< place of the last of them, before which copies for the next one are inserted
 
-  /// What is smaller stays where it was copied to: scalars that many steps use.
+  /// A smaller value keeps its copy: many steps use such scalars.
   static constexpr uint64_t smallBytes = 4096;
 
   uint32_t rootOf(uint32_t value) const {

@@ -1,4 +1,4 @@
-// What backends have in common: memory that only some have, waiting for a device from a thread that runs no steps.
+// Shared by all backends: the error for memory that a backend lacks, and waiting for a device from a thread that runs no steps.
 #include "engine/device/Backend.h"
 
 #include "engine/program/Words.h"

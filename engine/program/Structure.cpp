@@ -226,7 +226,7 @@ private:
     return true;
   }
 
-  /// Whether the piece is in a region of one slot in another tier.
+  /// True if the piece is in a region of one slot in another tier.
   static bool isElsewhere(const RankClass &rankClass, const Piece &piece) {
     return std::any_of(rankClass.regions()->begin(), rankClass.regions()->end(), [&](const Region *region) {
       return region->tier() != Tier::Device && region->slots() == 1 && piece.offset() >= region->offset() &&

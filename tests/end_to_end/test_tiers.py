@@ -100,7 +100,7 @@ class TiersTest(DriverTest):
         self.assertRegex(text, r"copies +[0-9.]+ KiB to the host, [0-9.]+ KiB from the host")
 
     def test_checkpoints(self):
-        """Saved with tiers and resumed without, and the other way round; a run that is killed after a checkpoint goes on from it."""
+        """Saved with tiers and resumed without, and the other way round."""
         whole = self.run_json(PLANS["dp"], steps=4, states="device")
         for number, (before, after) in enumerate(((TIERS["all in files"], {"states": "device"}), ({"states": "device"}, TIERS["states on the host"]))):
             saved = ("--checkpoint", f"saved{number}")

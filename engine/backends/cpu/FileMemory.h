@@ -16,7 +16,7 @@ namespace npar::engine {
 
 /// Each allocation is a file without a name, which disappears with the process. Its addresses can be added to and compared, and only this
 /// class may use them: the processor cannot read there. Reads and writes bypass the page cache where the file system allows it. They may
-/// come from several threads, except that two writes must not overlap. `allocate` and `release` must not run beside anything else.
+/// come from several threads, except that two writes must not overlap. `allocate` and `release` must run alone.
 class FileMemory {
 public:
   FileMemory() = default;
