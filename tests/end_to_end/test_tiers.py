@@ -109,7 +109,7 @@ class TiersTest(DriverTest):
             self.assertEqual(resumed["parameter_hash"], whole["parameter_hash"])
 
     def test_no_room(self):
-        """A folder that is not there, and a disk without room: before the first step, with both numbers."""
+        """A folder that is not there is refused before the first step. FileMemoryTest has a disk without room."""
         (self.folder / "spare").rmdir()
         run = ["run", *self.flags(PLANS["dp"], states="file"), "--random-data", "--steps", 1, "--quiet"]
         error = self.npar(*run, code=1).error
