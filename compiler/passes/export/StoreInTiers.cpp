@@ -54,9 +54,10 @@ void move(const TierClause &clause, const Groups &groups) {
 LogicalResult lacks(ModuleOp module, const TierClause &clause, const cost::Machine &machine, program::Tier tier) {
   std::string word = program::wordOf(tier);
   std::string figures = tier == program::Tier::Host ? "bandwidth 12 GB/s  latency 10 us  memory 60 GB/s" : "bandwidth 3 GB/s  latency 100 us";
-  InFlightDiagnostic error = emitError(clause.loc ? Location(clause.loc) : module.getLoc()) << dsl::Code::M13;
+  const Location place = clause.loc ? Location(clause.loc) : module.getLoc();
+  InFlightDiagnostic error = emitError(place) << dsl::Code::M13;
   error << "machine '" << machine.name << "' has no figures of `tier " << word << "`, so that copies have no times";
-  error.attachNote(module.getLoc()) << "help: give them in a file of the machine, such as `tier " << word << " { " << figures << " }`";
+  error.attachNote(place) << "help: give them in a file of the machine, such as `tier " << word << " { " << figures << " }`";
   return failure();
 }
 
