@@ -264,6 +264,8 @@ private:
           return fail(which + " is free of the compute chain, which only collectives may be");
         if (!checkStep(*fragment, *step, which))
           return false;
+        if (step->kind() == StepKind::Copy && tiersOfCopy(rankClass, *fragment, *step) == std::pair(Tier::File, Tier::File))
+          return fail(which + " copies from a file to a file");
       }
     }
     return true;

@@ -1,4 +1,5 @@
-// Reserves addresses without memory for each file, and moves bytes by pread and pwrite: directly in whole blocks, or through the page cache.
+// Reserves addresses without memory for each file, and moves bytes by pread and pwrite: directly in whole blocks, or through the page
+// cache.
 #include "engine/backends/cpu/FileMemory.h"
 
 #include "engine/files/FileFailure.h"
@@ -29,32 +30,31 @@ uint8_t *chunkOfThread() {
   struct Free {
     void operator()(uint8_t *memory) const { std::free(memory); }
   };
-  static thread_local std::unique_ptr<uint8_t, Free> chunk(static_cast<uint8_t *>(std::aligned_alloc(blockBytes, chunkBytes + 2 * blockBytes)));
+  static thread_local std::unique_ptr<uint8_t, Free> chunk(
+      static_cast<uint8_t *>(std::aligned_alloc(blockBytes, chunkBytes + 2 * blockBytes)));
   return chunk.get();
 }
 
-Status readAll(int file, uint8_t *target, uint64_t bytes, uint64_t offset, const std::string &folder) {
-  for (uint64_t done = 0; done < bytes;) {
-    ssize_t count = ::pread(file, target + done, bytes - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR)
+/// Repeats `move`, which is pread or pwrite, until all bytes are moved. `what`: for an error, "read what the plan stores in".
+template <typename Move, typename Byte>
+Status moveAll(Move move, int file, Byte *bytes, uint64_t count, uint64_t offset, const char *what, const std::string &folder) {
+  for (uint64_t done = 0; done < count;) {
+    const ssize_t moved = move(file, bytes + done, count - done, static_cast<off_t>(offset + done));
+    if (moved < 0 && errno == EINTR)
       continue;
-    if (count <= 0)
-      return files::fileFailure("read what the plan stores in", folder, count == 0 ? EIO : errno);
-    done += static_cast<uint64_t>(count);
+    if (moved <= 0)
+      return files::fileFailure(what, folder, moved == 0 ? EIO : errno);
+    done += static_cast<uint64_t>(moved);
   }
   return {};
 }
 
+Status readAll(int file, uint8_t *target, uint64_t bytes, uint64_t offset, const std::string &folder) {
+  return moveAll(::pread, file, target, bytes, offset, "read what the plan stores in", folder);
+}
+
 Status writeAll(int file, const uint8_t *source, uint64_t bytes, uint64_t offset, const std::string &folder) {
-  for (uint64_t done = 0; done < bytes;) {
-    ssize_t count = ::pwrite(file, source + done, bytes - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return files::fileFailure("write what the plan stores in", folder, count == 0 ? EIO : errno);
-    done += static_cast<uint64_t>(count);
-  }
-  return {};
+  return moveAll(::pwrite, file, source, bytes, offset, "write what the plan stores in", folder);
 }
 
 /// A new file without a name.

@@ -287,6 +287,44 @@ TEST(Verify, OperandOutsideItsRegion) {
   expectRefused(program, "well formed", "operand 0 is outside its region");
 }
 
+/// The scratch of stage 0, its last region, is in files.
+ProgramT withScratchInFiles() {
+  ProgramT program = twoStages();
+  RankClassT &rankClass = *program.classes[0];
+  RegionT &scratch = *rankClass.regions.back();
+  scratch.tier = Tier::File;
+  rankClass.file_bytes = rankClass.arena_bytes - scratch.offset, rankClass.arena_bytes = scratch.offset;
+  program.tier_folder = "folder";
+  return program;
+}
+
+TEST(Verify, OnlyCopiesReachFiles) {
+  ProgramT program = withScratchInFiles();
+  expectRefused(program, "well formed", "fragment 'F0' step 0 operand 1 is in a file, which only copies read and write");
+  program.tier_folder.clear();
+  expectRefused(program, "well formed", "has memory in files, and the program names no folder for them");
+}
+
+TEST(Verify, CopyFromAFileToAFile) {
+  ProgramT program = withScratchInFiles();
+  FragmentT &forward = *program.classes[0]->fragments[1];
+  forward.steps[0].mutate_kind(StepKind::Copy);
+  const auto scratch = static_cast<uint32_t>(program.classes[0]->regions.size() - 1);
+  forward.operands[0] = Operand(scratch, 0, 64, 64);
+  expectRefused(program, "well formed", "fragment 'F0' step 0 copies from a file to a file");
+}
+
+TEST(Verify, RegionsBeyondTheirTier) {
+  ProgramT program = withScratchInFiles();
+  program.classes[0]->file_bytes = 64;
+  expectRefused(program, "well formed", "does not fit the tier 'file' of 64 bytes");
+  program.classes[0]->regions[0]->tier = Tier::Host;
+  expectRefused(program, "well formed", "has its static region in the tier 'host'");
+  program = withScratchInFiles();
+  program.classes[0]->regions.back()->tier = static_cast<Tier>(9);
+  expectRefused(program, "well formed", "is in an unknown tier");
+}
+
 TEST(Verify, BaseThatIsNoSlot) {
   ProgramT program = twoStages();
   program.classes[0]->bases[1] += 64;
