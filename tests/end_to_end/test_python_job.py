@@ -1,14 +1,10 @@
 """Trainers of several processes: calls that differ are errors that name both, before any data move, and no process waits without a limit."""
 
-import os
 import socket
 import subprocess
-import tempfile
-import pathlib
 import unittest
 
-import test_python
-from test_python import BEGIN, HELLO, LACKING, PYTHON
+from python_module import BEGIN, PYTHON, PythonTest, environment
 
 JOB = BEGIN + """
 rank = int(os.environ["RANK"])
@@ -25,14 +21,7 @@ def put(name, value):
 """
 
 
-@unittest.skipIf(PYTHON is None, LACKING)
-class PythonJobTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="npar-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "hello.npar").write_text(HELLO)
-
+class PythonJobTest(PythonTest):
     def processes(self, script, count=2, seconds=60):
         """Returns the lines that each process prints; `seconds` is the trainers' time limit."""
         with socket.socket() as at:
@@ -41,7 +30,7 @@ class PythonJobTest(unittest.TestCase):
         started = [
             subprocess.Popen(
                 [PYTHON, "-c", JOB + script], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                env=test_python.environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NPAR_HOST="a", SECONDS=str(seconds)),
+                env=environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NPAR_HOST="a", SECONDS=str(seconds)),
             )
             for rank in range(count)
         ]

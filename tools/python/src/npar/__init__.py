@@ -23,7 +23,9 @@ from ._program import (
     models, open,
 )
 from ._reports import Figures, PlanReport, Prediction, VerifyReport, plan, simulate, verify
-from ._trainer import Evaluation, Generated, StateDict, StepResult, Trainer
+from ._results import Evaluation, Generated, StepResult
+from ._state import StateDict
+from ._trainer import Trainer
 
 __all__ = [
     "AnnotatedPlan", "ArrayLoader", "CheckFailed", "Collective", "CompileError", "Diagnostic", "Edit", "Error", "Evaluation", "Explanation",

@@ -5,7 +5,7 @@ from typing import Any, Optional, Union
 from . import _native
 from ._program import Program
 from ._reports import Figures, _reported, _request_of
-from ._request import at_least_one
+from ._arguments import at_least_one
 from ._tables import table
 
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any, Dict, Iterator, Mapping
 
 from ._errors import InputError, UsageError
-from ._request import mapping_of
+from ._arguments import mapping_of
 
 
 def text_of(state: Any) -> str:
@@ -149,3 +149,24 @@ class ArrayLoader:
         """One pass in the arrays' own order, for `trainer.evaluate(loader.once())`."""
         for at in range(self.batches_per_epoch):
             yield {name: array[at * self.batch : (at + 1) * self.batch] for name, array in self._arrays.items()}
+
+
+def endless(loader) -> Iterator[Mapping[str, Any]]:
+    while True:
+        empty = True
+        for batch in loader:
+            empty = False
+            yield batch
+        if empty:
+            raise InputError("run: the loader has no more batches: an iterator can be used once, so pass a list or a loader")
+
+
+def steps_per_epoch(loader) -> float:
+    """Batches of one pass, for learning rates that are written in epochs; 0: unknown."""
+    known = getattr(loader, "batches_per_epoch", None)
+    if known is None:
+        try:
+            known = len(loader)
+        except TypeError:
+            known = 0
+    return float(known)

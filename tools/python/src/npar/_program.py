@@ -11,7 +11,8 @@ from ._errors import Diagnostic, UsageError, warnings_of
 from ._events import Listener
 from ._pictures import Page, Picture, Report
 from ._process import using_threads
-from ._request import KINDS, Imports, Request, path_of
+from ._arguments import path_of
+from ._request import KINDS, Imports, Request
 from ._tables import size, table
 
 _SUMMARY, _WHY, _BYTES, _HOSTS, _TIMELINE, _PAGE, _INPUTS, _PARAMETERS, _MESH = range(9)

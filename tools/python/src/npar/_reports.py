@@ -9,7 +9,8 @@ from ._events import Listener
 from ._pictures import Page, Picture
 from ._process import using_threads
 from ._program import _HTML, _JSON, _SVG, Program, _compile
-from ._request import OPTIONS as REQUEST_OPTIONS, Request, at_least_one
+from ._arguments import at_least_one
+from ._request import OPTIONS as REQUEST_OPTIONS, Request
 from ._tables import folded, image, size, table
 
 Slow = Union[Mapping[str, float], str, Iterable[str]]

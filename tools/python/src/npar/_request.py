@@ -1,10 +1,10 @@
 """The model of a call: recognizes texts, files, folders and library models, and keeps the request for other uses of the same model."""
 
-import collections.abc
 import os
 import pathlib
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
+from ._arguments import mapping_of, path_of
 from ._errors import CompileError, UsageError
 
 Imports = Union[Mapping[str, str], Callable[[str], Optional[str]]]
@@ -24,30 +24,6 @@ def word_of(value: Any) -> str:
     if not word:
         raise UsageError("a setting is empty: give a value, such as set={'width': 32}")
     return word
-
-
-def path_of(path: Any) -> str:
-    """A path as the library takes it: UTF-8."""
-    text = os.fsdecode(path)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"the file name {text!r} is not Unicode: npar takes names in UTF-8, so rename it") from None
-    return text
-
-
-def mapping_of(value: Any, name: str, content: str) -> Mapping:
-    """The value as a mapping, or TypeError with the argument's name; None is an empty one."""
-    if value is not None and not isinstance(value, collections.abc.Mapping):
-        raise TypeError(f"{name} has the type {type(value).__name__}: pass a dictionary of {content}")
-    return value or {}
-
-
-def at_least_one(function: str, **numbers: Any) -> None:
-    """Refuses counts of 0 and less. What is no number the library refuses."""
-    for name, number in numbers.items():
-        if hasattr(number, "__index__") and number < 1:
-            raise UsageError(f"{function}: {name} is {number}: it must be 1 or more")
 
 
 class Request:

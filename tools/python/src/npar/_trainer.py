@@ -3,7 +3,6 @@
 import collections.abc
 import dataclasses
 import json
-import math
 import numbers
 import operator
 import os
@@ -11,110 +10,18 @@ import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _native
+from ._arguments import at_least_one, given, mapping_of, path_of, paths_of, whole_numbers
 from ._arrays import Piece, View, as_numpy, lend
+from ._checkpoints import STATE_FILE, check_folder, checkpoints_in, identity_of
 from ._errors import InputError, RunError, Stopped, UsageError
 from ._events import EVALUATED, SAVED, STEP, TOKEN, Listener, Progress, log
-from ._loader import ArrayLoader, state_of, text_of
+from ._loader import ArrayLoader, endless, state_of, steps_per_epoch, text_of
 from ._process import same_process, using_threads
 from ._program import Program
-from ._request import at_least_one, mapping_of, path_of
+from ._results import Evaluation, Generated, StepResult, evaluation_of, is_unsound
+from ._state import STEPS, StateDict, some
 
 _VIEW, _PIECE, _COPY = range(3)
-_STATE_FILE = "loader.json"
-_STEPS = "#steps"  # in a state, next to states such as "#loss_scale" that belong to no parameter
-
-
-@dataclasses.dataclass(frozen=True)
-class StepResult:
-    """One finished step. `step` counts from 0. A program that only goes forward has no grad_norm and learning_rate: they are 0. One for
-    generation has no loss either.
-
-    losses        the named losses of the model
-    valid_tokens  targets of the batch that count; None: all
-    skipped       True: the gradient norm was not finite, and nothing was updated
-    """
-
-    step: int
-    loss: float
-    grad_norm: float
-    learning_rate: float
-    loss_scale: float
-    seconds: float
-    skipped: bool
-    valid_tokens: Optional[int]
-    losses: Dict[str, float]
-    counted: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict, repr=False)  # positions of each named loss
-    evaluation: Optional["Evaluation"] = None
-    checkpoint: Optional[str] = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluation:
-    """The measures over data that the training does not see. `data`: the JSON of `npar eval --json`.
-
-    loss        None of a model without a loss; NaN, with a warning, if it is not finite
-    perplexity  of a model that predicts tokens, else None
-    losses, metrics  the named ones, each None where it is undefined
-    samples     None if npar read a stream of tokens
-    """
-
-    loss: Optional[float]
-    perplexity: Optional[float]
-    losses: Dict[str, Optional[float]]
-    metrics: Dict[str, Optional[float]]
-    samples: Optional[int]
-    data: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class Generated:
-    """The continuation of a prompt. `text` is None without a tokenizer."""
-
-    tokens: Tuple[int, ...]
-    prompt_tokens: Tuple[int, ...]
-    text: Optional[str]
-
-    def __str__(self) -> str:
-        return self.text if self.text is not None else " ".join(map(str, self.tokens))
-
-
-class StateDict(collections.abc.Mapping):
-    """The parameters by name, and with them what `state_dict` adds. Each is gathered when it is asked for."""
-
-    def __init__(self, trainer: "Trainer", names: List[str]):
-        self._trainer, self._names = trainer, names
-
-    def __getitem__(self, name: str):
-        if name not in self._names:
-            raise KeyError(name)
-        return self._trainer.steps if name == _STEPS else self._trainer[name]
-
-    def torch(self) -> Dict[str, Any]:
-        """The same as PyTorch tensors with memory of their own, for `module.load_state_dict(trainer.state_dict().torch())`.
-
-        Parameters have their stored shapes, as in files of weights and in the modules of transformers.
-        """
-        import torch  # type: ignore
-
-        parameters = self._trainer.program.parameters
-        tensors = {name: torch.tensor(self[name]) if name == _STEPS else torch.from_dlpack(self._trainer._gathered(name)) for name in self._names}
-        return {name: tensor.reshape(parameters[name].stored_shape) if name in parameters else tensor for name, tensor in tensors.items()}
-
-    def __repr__(self) -> str:
-        parameters = [each for name, each in self._trainer.program.parameters.items() if name in self._names]
-        states = len(self._names) - len(parameters)
-        values = sum(math.prod(each.shape) for each in parameters)
-        first = ", ".join(f"{each.name} {list(each.shape)}" for each in parameters[:3])
-        return (
-            f"<npar.StateDict: {len(parameters)} parameters with {values:,} values{f', {states} states of the training' if states else ''}; "
-            f"gathered when read: {first}{', ...' if len(parameters) > 3 else ''}>"
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 class _Closed:
@@ -188,7 +95,7 @@ class Trainer:
             if name not in wanted:
                 raise InputError(f"the program has no input '{name}': it has {', '.join(wanted)}")
         result = StepResult(**self._native.step({name: lend(value, name) for name, value in arrays.items()}))
-        if _is_unsound(result) and not self.program.outputs:
+        if is_unsound(result) and not self.program.outputs:
             log.warning("step %d changed nothing: its loss or its gradients are not finite; look for NaN in the batch, or lower the learning rate", result.step)
         return result
 
@@ -215,12 +122,11 @@ class Trainer:
             raise TypeError(f"run: the loader has the type {type(loader).__name__}: pass a list of batches, npar.ArrayLoader or another iterable")
         if self.program.outputs:
             raise UsageError("run: the program only goes forward: compile it with kind='training', or use evaluate or generate")
-        for name, number in (("steps", steps), ("checkpoint_every", checkpoint_every), ("checkpoint_keep", checkpoint_keep), ("evaluate_every", evaluate_every)):
+        for name, number, least in (("steps", steps, 0), ("checkpoint_keep", checkpoint_keep, 0), ("checkpoint_every", checkpoint_every, 1), ("evaluate_every", evaluate_every, 1)):
             if number is not None and not hasattr(number, "__index__"):
                 raise TypeError(f"run: {name} is {number!r}: pass a whole number")
-            if number is not None and number < 0:
-                raise UsageError(f"run: {name} is {number}: it must be 0 or more")
-        at_least_one("run", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
+            if number is not None and number < least:
+                raise UsageError(f"run: {name} is {number}: it must be {least} or more")
         steps = operator.index(steps)
         if nonfinite not in ("stop", "continue"):
             raise UsageError(f"run: nonfinite is {nonfinite!r}: stop or continue")
@@ -233,17 +139,17 @@ class Trainer:
         if resume and not (hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")):  # at once, not when the work is done
             raise UsageError("run: resume needs a loader with state_dict and load_state_dict, such as npar.ArrayLoader or torchdata's StatefulDataLoader")
         if checkpoint is not None:
-            self._check_folder(checkpoint, resume)
+            check_folder(checkpoint, resume, self._folder)
             if hasattr(loader, "state_dict"):
                 text_of(loader.state_dict())
-        if resume and _checkpoints(checkpoint):
+        if resume and checkpoints_in(checkpoint):
             self.resume(checkpoint)
             self._load_loader(loader, checkpoint)
         if resume and self.steps == steps:  # a finished script that runs again
             return iter(())
         if self.steps >= steps:
             raise UsageError(f"run: steps is {steps}, and {self.steps} are done: it must be larger, because it counts those before")
-        self._native.set_length(steps, _steps_per_epoch(loader))
+        self._native.set_length(steps, steps_per_epoch(loader))
         return self._run(loader, steps, evaluate, evaluate_every, checkpoint, checkpoint_every, checkpoint_keep, nonfinite == "stop", progress)
 
     def _run(
@@ -251,11 +157,11 @@ class Trainer:
         keep: Optional[int], ends_if_not_finite: bool, progress: bool,
     ) -> Iterator[StepResult]:
         line = Progress() if progress else None
-        batches = _endless(loader)
+        batches = endless(loader)
         try:
             while self.steps < steps:
                 result = self.step(next(batches))
-                if ends_if_not_finite and _is_unsound(result):
+                if ends_if_not_finite and is_unsound(result):
                     raise RunError(
                         f"run: step {result.step} changed nothing: its loss is {result.loss:g}, its gradient norm {result.grad_norm:g}; "
                         "look for NaN in the batch, lower the learning rate, or pass nonfinite='continue'"
@@ -288,10 +194,10 @@ class Trainer:
         """
         self._check_process()
         at_least_one("train", checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
-        options = _given(
-            steps=steps, data=_paths(data), tokens=tokens, data_order=order, random_data=random_data or None,
+        options = given(
+            steps=steps, data=paths_of(data), tokens=tokens, data_order=order, random_data=random_data or None,
             checkpoint=None if checkpoint is None else path_of(checkpoint), checkpoint_every=checkpoint_every,
-            checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=_paths(evaluate),
+            checkpoint_keep=checkpoint_keep, resume=resume or None, evaluate_every=evaluate_every, evaluate_data=paths_of(evaluate),
         )
         if evaluate_every:
             options["evaluation"] = self._evaluation_program()._native
@@ -311,7 +217,7 @@ class Trainer:
             except Stopped as error:
                 stopped = error
         if checkpoint is not None:
-            self._folder = _identity(path_of(checkpoint))
+            self._folder = identity_of(path_of(checkpoint))
         if stopped:
             raise stopped
         return json.loads(report)
@@ -324,11 +230,11 @@ class Trainer:
         """
         self._check_process()
         if data is None or isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, os.PathLike)) for each in data)):
-            options = _given(data=_paths(data), tokens=tokens)
+            options = given(data=paths_of(data), tokens=tokens)
             options["program"] = self._evaluation_program(program)._native
             with Listener(progress) as listener:
                 report = json.loads(self._native.evaluate(options, listener))
-            return _evaluation_of(report, report.get("samples"))
+            return evaluation_of(report, report.get("samples"))
         return self._evaluate_batches(data, program)
 
     def _evaluate_batches(self, loader, program) -> Evaluation:
@@ -346,7 +252,7 @@ class Trainer:
             raise InputError("evaluate: the loader gave no batch: an iterator can be used once, so pass a list or a loader")
         report = json.loads(evaluator._native.evaluated())
         self._evaluator = evaluator
-        return _evaluation_of(report, batches * next(iter(forward.inputs.values())).shape[0])
+        return evaluation_of(report, batches * next(iter(forward.inputs.values())).shape[0])
 
     def generate(
         self, prompt: Union[str, Iterable[int]], count: int = 100, *, tokenizer=None, temperature: float = 0.0, top_k: int = 0, top_p: float = 0.0,
@@ -361,14 +267,14 @@ class Trainer:
         self._check_process()
         if count == 0:
             raise UsageError("generate: count is 0, it must be at least 1")
-        tokens = None if isinstance(prompt, str) else _whole_numbers(prompt, "prompt")
+        tokens = None if isinstance(prompt, str) else whole_numbers(prompt, "prompt")
         if not (prompt if tokens is None else tokens):
             raise UsageError("generate: the prompt is empty: it must have at least one token")
         if program is None:
             if self._generation is None:
                 self._generation = self.program._compiled_for(2)
             program = self._generation
-        options = _given(
+        options = given(
             count=count, tokenizer=None if tokenizer is None else path_of(tokenizer), temperature=float(temperature), top_k=top_k,
             top_p=float(top_p), seed=seed,
         )
@@ -416,16 +322,16 @@ class Trainer:
         `keep`: how many checkpoints stay, the newest; 0: all. A folder with checkpoints of another training is refused.
         """
         self._check_process()
-        files = {_STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
+        files = {STATE_FILE: text_of(loader.state_dict())} if hasattr(loader, "state_dict") else {}
         self._native.save(path_of(folder), list(files.items()), keep)
-        self._folder = _identity(path_of(folder))
+        self._folder = identity_of(path_of(folder))
         return pathlib.Path(folder) / f"step-{self.steps}"
 
     def resume(self, folder, *, loader=None) -> "Trainer":
         """Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; and `loader` from its state there."""
         self._check_process()
         self._native.resume(path_of(folder))
-        self._folder = _identity(path_of(folder))
+        self._folder = identity_of(path_of(folder))
         if loader is not None:
             self._load_loader(loader, folder)
         return self
@@ -490,7 +396,7 @@ class Trainer:
         optimizer  True: also what training needs to continue with the same bits: the optimizer's states, those of the loss scale of fp16,
                    and "#steps", the number of steps done
         """
-        return StateDict(self, self._names(optimizer) + ([_STEPS] if optimizer else []))
+        return StateDict(self, self._names(optimizer) + ([STEPS] if optimizer else []))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Writes parameters from a mapping with exactly the names of `state_dict()`, or of `state_dict(optimizer=True)`.
@@ -500,12 +406,12 @@ class Trainer:
         self._check_process()
         state = mapping_of(state, "load_state_dict: the state", "arrays by their names")
         missing = [name for name in self._names(False) if name not in state]
-        known = {*self._names(True), _STEPS}
+        known = {*self._names(True), STEPS}
         unknown = [name for name in state if name not in known]
         if missing or unknown:
-            raise InputError("load_state_dict: " + "; ".join(f"{word} {_some(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
+            raise InputError("load_state_dict: " + "; ".join(f"{word} {some(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names))
         values = dict(state.items())
-        steps = _whole_numbers([values.pop(_STEPS, -1)], _STEPS)[0]
+        steps = whole_numbers([values.pop(STEPS, -1)], STEPS)[0]
         self._native.write_all({name: self._lent(name, value) for name, value in values.items()}, steps)
 
     def _names(self, optimizer: bool) -> List[str]:
@@ -517,19 +423,6 @@ class Trainer:
 
     def __reduce__(self):
         raise TypeError("a Trainer cannot be pickled: write a checkpoint with save(folder), and use Trainer(program).resume(folder) in the other process")
-
-    def _check_folder(self, folder, resume: bool) -> None:
-        """Refuses, before any work, a folder in which no checkpoint can be written."""
-        path = pathlib.Path(path_of(folder))
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"run: checkpoints cannot be written to '{folder}': {error.strerror}") from None
-        if not os.access(path, os.W_OK):
-            raise InputError(f"run: checkpoints cannot be written to '{folder}': it is not writable")
-        found = _checkpoints(path)
-        if found and not resume and _identity(path) != self._folder:
-            raise InputError(f"run: '{folder}' has checkpoints of a training, the newest {found[-1].name}: pass resume=True to continue it, or name another folder")
 
     def _gathered(self, name: str) -> View:
         """A copy from all ranks, with memory of its own."""
@@ -550,7 +443,7 @@ class Trainer:
         return self._evaluation
 
     def _load_loader(self, loader, folder) -> None:
-        text = self._native.saved_file(_STATE_FILE)
+        text = self._native.saved_file(STATE_FILE)
         if text is None:
             raise UsageError(f"'{folder}' has a checkpoint without the state of a loader: resume with trainer.resume(folder), and set the loader yourself")
         if not hasattr(loader, "load_state_dict"):
@@ -562,76 +455,6 @@ class Trainer:
         return f"<npar.Trainer of {self.program._line()}; {state}>"
 
 
-def _is_unsound(result: StepResult) -> bool:
-    """True if the loss is not finite, or the gradients are not, except where fp16 skips a step to find its loss scale."""
-    return not math.isfinite(result.loss) or not (math.isfinite(result.grad_norm) or result.loss_scale > 1)
-
-
-def _evaluation_of(report: Dict[str, Any], samples: Optional[int]) -> Evaluation:
-    loss = report.get("loss")
-    if loss is None and "loss" in report:  # JSON has no NaN
-        loss = math.nan
-        log.warning("evaluate: the loss is not finite; look for NaN in the parameters and in the data")
-    return Evaluation(loss, report.get("perplexity"), report.get("losses", {}), report.get("metrics", {}), samples, report)
-
-
-def _some(names: List[str]) -> str:
-    """The first few of a list of names."""
-    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
 def _check_name(name: Any) -> None:
     if not isinstance(name, str):
         raise TypeError(f"trainer[{name!r}]: pass the name of a parameter, such as 'head.weight'; program.parameters lists them")
-
-
-def _whole_numbers(values: Iterable[Any], name: str) -> List[int]:
-    try:
-        return [operator.index(each) for each in values]
-    except TypeError:
-        raise TypeError(f"{name} is {values!r}: pass whole numbers") from None
-
-
-def _given(**options) -> Dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
-
-
-def _paths(data) -> Optional[List[str]]:
-    if data is None:
-        return None
-    try:
-        return [path_of(each) for each in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    except TypeError:
-        raise TypeError(f"data is {data!r}: pass a file, or a list of files or INPUT=FILE") from None
-
-
-def _endless(loader) -> Iterator[Mapping[str, Any]]:
-    while True:
-        empty = True
-        for batch in loader:
-            empty = False
-            yield batch
-        if empty:
-            raise InputError("run: the loader has no more batches: an iterator can be used once, so pass a list or a loader")
-
-
-def _steps_per_epoch(loader) -> float:
-    """Batches of one pass, for learning rates that are written in epochs; 0: unknown."""
-    known = getattr(loader, "batches_per_epoch", None)
-    if known is None:
-        try:
-            known = len(loader)
-        except TypeError:
-            known = 0
-    return float(known)
-
-
-def _identity(folder) -> Tuple[int, int]:
-    """Device and number of a folder, whatever path leads to it."""
-    found = os.stat(folder)
-    return found.st_dev, found.st_ino
-
-
-def _checkpoints(folder) -> List[pathlib.Path]:
-    found = [path for path in pathlib.Path(folder).glob("step-*") if path.name[5:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name[5:]))
