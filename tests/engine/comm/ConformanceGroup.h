@@ -18,9 +18,9 @@ using program::ElementType;
 using program::ReduceOp;
 using program::StepKind;
 
-/// Waits until the condition, which another thread may bring about, is true; false after a time limit.
+/// Waits until the condition, which another thread may bring about, is true; false after a minute.
 inline bool soon(const std::function<bool()> &condition) {
-  for (int i = 0; i < 5000 && !condition(); ++i)
+  for (int i = 0; i < 60000 && !condition(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return condition();
 }
